@@ -215,6 +215,29 @@ fn both_views_of_a_code_are_shown() {
     ] {
         assert!(switch.contains(part), "{part}: {switch}");
     }
+    // Where the default follows NVIDIA, GPUd's own view stands beside it.
+    let shown = text(&run(&["explain", "xid", "109"]));
+    for part in [
+        "    severity: Fatal\n",
+        "    GPUd's view: Warning, no action\n",
+        "    default here: Fatal, REBOOT_SYSTEM\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // NVLink errors, with their sub-codes and without.
+    for (code, first, action) in [
+        (
+            "149.4",
+            "Xid 149.4: NVLINK_NETIR_ERROR NETIR link event",
+            "HARDWARE_INSPECTION",
+        ),
+        ("144", "Xid 144: NVLINK_SAW_ERROR NVLINK: SAW Error", ""),
+    ] {
+        let shown = text(&run(&["explain", "xid", code]));
+        assert!(shown.starts_with(first), "{shown}");
+        assert!(shown.contains(&format!("to do: {action}")), "{shown}");
+    }
+    assert_eq!(run(&["explain", "xid", "79.1"]).status.code(), Some(1));
     // No GPU, no process and no time is made up.
     for code in ["69", "74", "79"] {
         let arguments = ["explain", "xid", code, "--json"];
@@ -482,6 +505,56 @@ fn one_line_behind_a_flood_decides() {
         .map(|event| event["count"].as_u64().unwrap())
         .sum();
     assert_eq!(counted, LINES + 1, "nothing is lost in counting");
+}
+
+#[test]
+fn each_lost_gpu_is_a_trouble() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = [0x3b, 0x3c, 0x3d].map(|bus| xid(1, bus, 79));
+    let file = long_log(folder.path(), lines.into_iter());
+    let shown = text(&run(&["scan", "--kmsg-file", &file]));
+    assert!(shown.contains("Unhealthy, 3 troubles"), "{shown}");
+    for bus in ["3b", "3c", "3d"] {
+        let trouble = format!("GPU 0000:{bus}:00.0");
+        let lines = shown.lines().filter(|line| line.contains(&trouble));
+        let mut lines = lines.filter(|line| line.starts_with("unhealthy "));
+        assert!(lines.next().is_some(), "{bus}: {shown}");
+    }
+}
+
+#[test]
+fn a_file_without_kernel_messages_is_not_healthy() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log");
+    let file = file.to_str().unwrap();
+    for content in [
+        "",
+        "nothing that can be read\nnor this\n",
+        "Nov 20 08:00:00 h systemd[1]: Started x.\n",
+    ] {
+        std::fs::write(file, content).unwrap();
+        let output = run(&["scan", "--kmsg-file", file]);
+        assert_eq!(output.status.code(), Some(0), "{content}");
+        let shown = text(&output);
+        assert!(
+            shown.contains("no kernel message was found, so nothing was judged"),
+            "{shown}"
+        );
+        assert!(!shown.contains("healthy"), "{shown}");
+        let output = run(&[
+            "scan",
+            "--kmsg-file",
+            file,
+            "--json",
+            "--fail-on",
+            "unhealthy",
+        ]);
+        assert_eq!(output.status.code(), Some(1), "{content}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("no kernel message was found"), "{said}");
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(found["complete"], false);
+    }
 }
 
 #[test]

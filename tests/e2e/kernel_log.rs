@@ -180,10 +180,44 @@ fn a_kernel_log_that_cannot_be_read_is_said_and_stops_nothing() {
         shown["reason"],
         "unknown: the kernel log cannot be read (/nonexistent/kmsg: not found)"
     );
+    // Nor was it ever thought healthy, as by the first check, which comes before the reader.
+    let history = daemon.get("/v1/history?component=kernel-stalls");
+    let changes = history["entries"].as_array().unwrap();
+    assert!(!changes.is_empty(), "{history}");
+    assert!(
+        changes.iter().all(|change| change["to"] != "Healthy"),
+        "{history}"
+    );
     let (_, metrics) = daemon.send(http::Method::GET, "/metrics");
     assert!(
         String::from_utf8(metrics)
             .unwrap()
             .contains("gpud_kmsg_following 0")
     );
+}
+
+#[test]
+fn a_fatal_event_and_the_change_of_health_are_lines_of_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kmsg");
+    std::fs::write(&file, "6,1,1000000,-;booted\n").unwrap();
+    let daemon = Start::new().kernel_log(file.to_str().unwrap()).ready();
+    let mut log = std::fs::File::options().append(true).open(&file).unwrap();
+    writeln!(log, "4,2,2000000,-;{}", fallen_off("0000:b5:00")).unwrap();
+    for wanted in ["Fatal event error_xid: XID 79 ", "to Unhealthy: XID 79 "] {
+        let line = eventually(wanted, || {
+            let log = daemon.log();
+            log.lines()
+                .find(|line| line.contains(wanted))
+                .map(str::to_owned)
+        });
+        let line: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(line["level"], "error", "{line}");
+        assert_eq!(line["component"], XID, "{line}");
+        let text = line["msg"].as_str().unwrap();
+        assert!(
+            text.contains("0000:b5:00") && !text.contains('\n'),
+            "{line}"
+        );
+    }
 }

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use crate::daemon::gpud;
+use crate::kernel_log_verdicts;
 
 /// An event: its name, a part of its message, its type (or any), and how many rows there are (0: one or more).
 type Expected = (&'static str, &'static str, &'static str, usize);
@@ -121,11 +122,13 @@ fn number(log: &Path) -> String {
     name.split('-').next().unwrap().to_owned()
 }
 
-fn scan(log: &Path) -> Value {
+/// What `gpud scan --json` makes of a saved log, with further flags.
+pub fn scan(log: &Path, flags: &[&str]) -> Value {
     let cache = tempfile::tempdir().unwrap();
     let output = gpud()
         .args(["scan", "--json", "--kmsg-file"])
         .arg(log)
+        .args(flags)
         .env("XDG_CACHE_HOME", cache.path())
         .output()
         .unwrap();
@@ -137,7 +140,7 @@ fn scan(log: &Path) -> Value {
 fn problems(number: &str, document: &Value) -> Vec<String> {
     let components = document["components"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut problems = Vec::new();
+    let mut problems = kernel_log_verdicts::problems(number, document);
     for case in CASES.iter().filter(|case| case.file == number) {
         // One for each host that the log names.
         let found: Vec<&Value> = components
@@ -209,7 +212,7 @@ fn logs_of_the_field() {
                         known.contains(&*number),
                         "{number}: nothing is expected of it"
                     );
-                    let problems = problems(&number, &scan(&log));
+                    let problems = problems(&number, &scan(&log, &[]));
                     found.lock().unwrap().push((number, problems));
                 }
             });
@@ -267,7 +270,7 @@ fn forged_lines_are_not_believed() {
         let lines: Vec<String> = FAULTS.iter().flat_map(|fault| within(fault)).collect();
         let log = folder.path().join(number.to_string());
         std::fs::write(&log, lines.join("\n") + "\n").unwrap();
-        let document = scan(&log);
+        let document = scan(&log, &[]);
         let events: Vec<&Value> = document["components"]
             .as_array()
             .unwrap()

@@ -83,7 +83,7 @@ fn scan(scenario: &str, arguments: &[&str]) -> BTreeMap<String, Value> {
 }
 
 /// A state in one line: health, actions, reason.
-fn line(state: &Value) -> String {
+pub fn line(state: &Value) -> String {
     let actions = &state["suggested_actions"]["repair_actions"];
     let actions = match actions.as_array() {
         Some(actions) => format!(
@@ -328,7 +328,7 @@ fn a_board_for_a_slot_is_not_held_against_a_servers() {
 }
 
 /// Lays another scenario beside an installed library.
-fn change(folder: &Path, scenario: &str) {
+pub fn change(folder: &Path, scenario: &str) {
     fs::write(folder.join("new"), scenario).unwrap();
     fs::rename(folder.join("new"), folder.join("nvml-mock.yaml")).unwrap();
 }

@@ -30,18 +30,18 @@ fn ok(folder: &Path, arguments: &[&str]) -> String {
 #[test]
 fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
     let home = tempfile::tempdir().unwrap();
-    ok(home.path(), &["new", "--lang", "rust", "fan-check"]);
-    let folder = home.path().join("fan-check");
+    ok(home.path(), &["new", "--lang", "rust", "memory-check"]);
+    let folder = home.path().join("memory-check");
     ok(&folder, &["build"]);
     let tested = ok(&folder, &["test"]);
     assert!(tested.ends_with("4 cases, all as expected\n"), "{tested}");
-    let inspected = ok(&folder, &["inspect", "fan-check.wasm"]);
+    let inspected = ok(&folder, &["inspect", "memory-check.wasm"]);
     assert!(inspected.contains("asks for  config, sysfs"), "{inspected}");
     assert!(!inspected.contains("WASI"), "{inspected}");
     // A change of the sources is what is tried, by the folder as well as by the file of cases.
     let source = folder.join("src/evaluate.rs");
     let was = fs::read_to_string(&source).unwrap();
-    let changed = was.replacen("at {rpm} rpm", "at {rpm} turns", 1);
+    let changed = was.replacen("less than {limit} %", "below {limit} %", 1);
     assert_ne!(changed, was);
     let cases = ["test", "tests/cases.yaml"];
     fs::write(&source, changed).unwrap();
@@ -53,26 +53,33 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
     );
     fs::write(&source, was).unwrap();
     ok(&folder, &cases);
-    let valid = ok(&folder, &["validate", "fan-check.wasm"]);
+    let valid = ok(&folder, &["validate", "memory-check.wasm"]);
     assert!(!valid.contains('✘'), "{valid}");
     let ran = ok(
         &folder,
         &[
             "run",
-            "fan-check.wasm",
+            "memory-check.wasm",
             "--grant",
-            "sysfs=/sys/class/hwmon/**",
+            "sysfs=/proc/meminfo",
             "--grant",
             "config",
         ],
     );
     assert!(ran.contains("host calls"), "{ran}");
+    // Every machine has what the new plugin watches: its author sees a verdict.
+    assert!(ran.contains("% of memory is available"), "{ran}");
     let same = ok(
         &folder,
-        &["diff", "fan-check.wasm", "fan-check.wasm", "--exit-code"],
+        &[
+            "diff",
+            "memory-check.wasm",
+            "memory-check.wasm",
+            "--exit-code",
+        ],
     );
     assert!(same.contains("byte for byte"), "{same}");
-    let refused = plugin(&folder, &["run", "fan-check.wasm", "--grant", "config"]);
+    let refused = plugin(&folder, &["run", "memory-check.wasm", "--grant", "config"]);
     let wrong = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
         !refused.status.success() && wrong.contains("`sysfs` without a grant"),
@@ -98,10 +105,10 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
             .filter(|(status, _)| *status == 200)
     });
     let entry = fs::read_to_string(folder.join("plugin.yaml")).unwrap();
-    let absolute = folder.join("fan-check.wasm").display().to_string();
+    let absolute = folder.join("memory-check.wasm").display().to_string();
     fs::write(
         &specs,
-        entry.replace("path: fan-check.wasm", &format!("path: {absolute}")),
+        entry.replace("path: memory-check.wasm", &format!("path: {absolute}")),
     )
     .unwrap();
     eventually("it is there", || {
@@ -109,7 +116,7 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
         names
             .as_array()?
             .iter()
-            .any(|name| name == "fan-check")
+            .any(|name| name == "memory-check")
             .then_some(())
     });
     let checked = Command::new(env!("CARGO_BIN_EXE_gpud"))

@@ -191,6 +191,17 @@ fn up_says_what_is_in_the_way() {
         stderr.starts_with("✘ requires systemd, to run without systemd, '/"),
         "{stderr}"
     );
+    // A container with systemctl and without systemd: nothing is enabled there.
+    if !Path::new("/run/systemd/system").exists() {
+        let before = machine.calls();
+        let (code, _, stderr) = said(&machine.run(&["up"]));
+        assert_eq!(code, Some(1));
+        assert!(
+            stderr.starts_with("✘ requires systemd, to run without systemd, '/"),
+            "{stderr}"
+        );
+        assert_eq!(machine.calls(), before);
+    }
     let (code, _, stderr) = said(&machine.up(&["--token", ""]));
     assert_eq!((code, stderr.as_str()), (Some(1), "✘ token is empty\n"));
 }

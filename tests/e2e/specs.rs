@@ -110,6 +110,8 @@ fn ipmitool_sensors() {
         "HARDWARE_INSPECTION",
         "Fan3B: 0 RPM (cr); Fan4B: 0 RPM (cr)",
     )]);
+    spec("ipmitool-bar")
+        .gives(&[bad("critical").suggests("HARDWARE_INSPECTION", "P1|Fan 2: 0 RPM (cr)")]);
     spec("ipmitool-ilo2").gives(&[healthy("ipmitool-sensors").says("detail", "3 sensors")]);
     spec("ipmitool-no-device").gives(&[bad("no-device")]);
 }
@@ -206,6 +208,8 @@ fn ntp_drift() {
         .gives(&[healthy("ntp-drift")]);
     spec("chrony-dispersed").gives(&[bad("unsynchronised").says("detail", "dispersion 16.5")]);
     spec("chrony-down").gives(&[healthy("ntp-drift").says("detail", "offset unknown")]);
+    spec("chrony-warning").gives(&[healthy("ntp-drift").says("offset_ms", "-0.412")]);
+    spec("timedatectl-old").gives(&[healthy("ntp-drift").says("detail", "systemd: synchronised")]);
     spec("timedatectl-unsynchronised").gives(&[bad("unsynchronised")]);
 }
 

@@ -90,11 +90,18 @@ fn a_lost_gpu_is_one_trouble_in_a_daemon() {
         shown.lines().last(),
         Some(format!("Unhealthy: {sentence}").as_str())
     );
+    let events = shown.split("Last events").nth(1).unwrap();
+    let mut events = events.lines();
+    assert!(
+        events.any(|line| line.contains("GPU 3") && line.contains(" checks ")),
+        "{shown}"
+    );
     let output = run(&daemon, &["history", "--since=1h", "--gpu=3", "--json"]);
     let found: Value = serde_json::from_str(&text(&output)).unwrap();
     let entries = found["entries"].as_array().unwrap();
-    // Changes of health are stored without a subject, so that those are found whose reason names the GPU.
-    assert!(!entries.is_empty(), "{found:#}");
+    // A change of each check that names the GPU, whether or not its reason does.
+    let changes = entries.iter().filter(|entry| entry["kind"] == "health");
+    assert!(changes.count() >= 10, "{found:#}");
     for entry in entries {
         assert_eq!(entry["subject"]["label"], "GPU 3", "{entry:#}");
     }

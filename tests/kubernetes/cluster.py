@@ -168,10 +168,10 @@ class Cluster:
             "spec": {"taints": [{"key": "of-others", "effect": "PreferNoSchedule"}]},
             "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
 
-    def token(self, account="gpud", namespace="gpud"):
+    def token(self, account="gpud", namespace="gpud", seconds=600):
         """Asks for a token as a pod gets it."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
-        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds}}
         return self.call("POST", path, request)["status"]["token"]
 
     def expired(self, token):
@@ -185,6 +185,15 @@ class Cluster:
         signed = head + b"." + encode(json.dumps(claims).encode())
         signature = openssl("dgst", "-sha256", "-sign", self.work / "pki/sa.key", data=signed)
         return (signed + b"." + encode(signature)).decode()
+
+    def unfinished_request(self, token, node):
+        """Begins to patch a node and never sends the patch. Returns the connection, which ends the request when it is closed."""
+        context = ssl.create_default_context(cafile=str(self.ca))
+        connection = context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), 10), server_hostname="127.0.0.1")
+        connection.sendall(
+            f"PATCH /api/v1/nodes/{node} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Type: application/merge-patch+json\r\nContent-Length: 2\r\n\r\n".encode())
+        return connection
 
     def node(self, name):
         return self.call("GET", f"/api/v1/nodes/{name}")

@@ -1,12 +1,13 @@
 // The page in Chromium against the real daemon: what is shown is what the API says.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { Machine, eventually } from './machine.mjs';
+import { inTerminal, terminalPage, writeSmall } from './pictures.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const shots = process.env.GPUD_PAGE_SHOTS;
@@ -54,8 +55,18 @@ async function open(machine, hash = '', { scheme = 'light', width = 1440, expect
     if (!asked.url().startsWith(`${machine.url}/`) && !asked.url().startsWith('data:')) complain(`asks elsewhere: ${asked.url()}`);
   });
   if (prepare) await prepare(page);
+  if (process.env.GPUD_PAGE_DIST) await page.route((url) => url.pathname === '/' || url.pathname.startsWith('/page/'), fromFolder);
   await page.goto(`${machine.url}/${hash}`);
   return page;
+}
+
+const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
+
+/** Answers with a file of the page as it was built last, in place of the one in the binary. */
+async function fromFolder(route) {
+  const { pathname } = new URL(route.request().url());
+  const name = pathname === '/' ? 'index.html' : pathname.slice('/page/'.length);
+  await route.fulfill({ body: readFileSync(join(process.env.GPUD_PAGE_DIST, name)), contentType: TYPES[name.split('.').pop()] });
 }
 
 async function close(page) {
@@ -154,11 +165,54 @@ test('a GPU is lost while the page is open', async (t) => {
   // Somebody who has never seen gpud finds the GPU, its serial number and the action.
   for (const part of ['GPU 3', lost.sn, worst.action].filter(Boolean)) assert.ok(whole.includes(part), `${part} in ${whole}`);
   assert.equal(await page.locator('[data-trouble]').count(), summary.troubles.length);
+  // Every change of health of a check that names the GPU is about it, and the timeline shows them as one row.
+  const { entries } = await machine.json('/v1/history?limit=100');
+  const changes = entries.filter((entry) => entry.kind === 'health' && worst.states.some((state) => state.component === entry.component));
+  assert.ok(changes.length > 5, `${changes.length} changes`);
+  for (const { component, subject } of changes) assert.deepEqual([component, subject?.label, subject?.uuid, subject?.serial], [component, 'GPU 3', lost.uuid, lost.sn]);
+  await eventually('one row for all', async () => /GPU 3 .* \d+ checks say so/.test(await text(page, '.entries')), 30_000);
   await close(page);
   await look(machine, 'lost');
   await look(machine, 'lost-trouble', `#/trouble/${encodeURIComponent(worst.id)}`, '.state');
   await look(machine, 'lost-gpu', `#/gpu/${lost.uuid}`, '.gpu-bars');
+  await pictures(machine);
 });
+
+/** Takes the pictures of the README. */
+async function pictures(machine) {
+  const folder = join(shots, 'readme');
+  mkdirSync(folder, { recursive: true });
+  for (const [scheme, name] of [
+    ['light', 'page.png'],
+    ['dark', 'page-dark.png'],
+  ]) {
+    const page = await open(machine, '', { scheme, width: 1200 });
+    await page.waitForSelector('[data-link=live]');
+    await page.waitForTimeout(600);
+    const end = await page.evaluate(() => Math.round(document.querySelector('.absent').getBoundingClientRect().top + scrollY));
+    const whole = await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width: 1200, height: end } });
+    await close(page);
+    await writePicture(whole, join(folder, name));
+  }
+  const driver = machine.flags[machine.flags.indexOf('--nvml-library') + 1];
+  const output = await inTerminal(96, process.env.GPUD_BIN, ['scan', '--nvml-library', driver, '--components', 'all,-library,-accelerator-nvidia-peermem'], { KMSG_FILE_PATH: machine.log });
+  const last = output.trimEnd().split('\n').pop().replace(/\u001b\[[0-9;]*m/g, '');
+  assert.equal(last, 'Unhealthy: GPU 3 fell off the bus: Xid 79. Reboot the node.');
+  const context = await browser.newContext({ viewport: { width: 1000, height: 700 } });
+  const page = await context.newPage();
+  await page.setContent(terminalPage('gpud scan', output));
+  const terminal = await page.locator('#terminal').screenshot();
+  await context.close();
+  await writePicture(terminal, join(folder, 'terminal.png'));
+}
+
+async function writePicture(png, file) {
+  const context = await browser.newContext();
+  await writeSmall(await context.newPage(), png, file);
+  await context.close();
+  const { size } = statSync(file);
+  assert.ok(size < 150 * 1024, `${file} has ${size} bytes`);
+}
 
 test('a storm of events', async (t) => {
   const machine = await Machine.start({ scenario: HEALTHY });
@@ -199,6 +253,7 @@ test('no GPU', async () => {
   const page = await open(machine);
   await page.waitForSelector('[data-verdict]');
   assert.equal(await page.locator('#gpus').count(), 0, 'no empty section');
+  assert.equal(await page.locator('.group h3', { hasText: 'GPUs' }).count(), 0, 'no group without anything in it');
   const summary = await machine.json('/v1/summary');
   assert.equal(await page.getAttribute('[data-verdict]', 'data-verdict'), summary.verdict);
   await close(page);
@@ -374,6 +429,10 @@ test('the keyboard reaches everything, and views have addresses', async () => {
   }
   await page.goBack();
   await eventually('the view before', async () => (await text(page, 'nav [aria-current=page]')) === 'Plugins');
+  // Times are in the viewer's zone or in UTC.
+  assert.ok(/UTC\+[12]$/.test(await text(page, '.clock')), 'Berlin');
+  await page.click('.clock');
+  assert.ok((await text(page, '.clock')).endsWith(' UTC'), 'UTC');
   // The address holds what is chosen.
   await page.goto(`${machine.url}/#/timeline?range=1d&component=disk&least=1`);
   await page.waitForSelector('#timeline');

@@ -3,7 +3,11 @@
 #
 #   run.sh GPUD [NAME…]     all tests, or those whose name holds one of these words
 #
-# Screenshots are left in $GPUD_PAGE_SHOTS, or in target/page-tests/shots. GPUD_CHROMIUM names another browser.
+# Screenshots are left in $GPUD_PAGE_SHOTS, or in target/page-tests/shots. GPUD_CHROMIUM names another browser, GPUD_PAGE_DIST
+# a folder with a page that was built after the binary. The pictures of the README are taken on the way:
+#
+#   run.sh GPUD lost && cp target/page-tests/shots/readme/*.png docs/images/
+#
 # Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on standard error).
 set -euo pipefail
 
@@ -15,7 +19,7 @@ not_run() {
 }
 
 if [[ $# -lt 1 ]]; then
-    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
     exit 1
 fi
 gpud=$(realpath -e -- "$1")
@@ -27,6 +31,7 @@ work=$target/page-tests
 mkdir -p "$work"
 
 command -v npm >/dev/null || not_run "the page's tests need Node.js with npm, and there is none"
+command -v script >/dev/null || not_run "the picture of the terminal needs script(1) of util-linux"
 
 # The library that speaks for GPUs is built with the other tests.
 mock=$(find "$target/debug" -maxdepth 2 -name libgpud_nvml_mock.so 2>/dev/null | head -n 1 || true)

@@ -17,19 +17,7 @@ for program in python3 openssl; do
   command -v "$program" >/dev/null || not_run "there is no $program"
 done
 
-# The S3 server.
-python=python3
-if ! python3 -c 'import boto3, flask, moto.server' 2>/dev/null; then
-  moto=5.2.1
-  venv=$(realpath -m -- "${GPUD_TEST_TOOLS_CACHE:-$HOME/.cache/gpud-test-tools}")/moto-$moto
-  if [[ ! -e $venv/done ]]; then
-    rm -rf -- "$venv"
-    python3 -m venv "$venv" >&2 && "$venv/bin/pip" install --quiet "moto[server,s3]==$moto" >&2 && touch "$venv/done" ||
-      not_run "the S3 server moto $moto cannot be fetched from PyPI"
-  fi
-  python=$venv/bin/python3
-fi
-
+python=$("$here/python.sh")
 work=$(mktemp -d)
 # PostgreSQL runs as another user.
 chmod 755 "$work"

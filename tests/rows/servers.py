@@ -56,8 +56,8 @@ class Postgres:
 
     password = "a password of this test"
 
-    def __init__(self, work):
-        self.work, self.port, self.process = Path(work) / "postgres", free_port(), None
+    def __init__(self, work, connections=20):
+        self.work, self.port, self.process, self.connections = Path(work) / "postgres", free_port(), None, connections
         self.work.mkdir()
         self.bin = self.programs()
         # PostgreSQL refuses to run as root.
@@ -128,7 +128,7 @@ class Postgres:
         log = open(self.work / "postgres.log", "a")
         self.process = subprocess.Popen(
             self.command("postgres", "-D", self.data, "-p", self.port, "-k", self.work, "-c", "listen_addresses=localhost,127.0.0.1",
-                         "-c", "fsync=off", "-c", "ssl=on", "-c", "timezone=UTC", "-c", "max_connections=20"),
+                         "-c", "fsync=off", "-c", "ssl=on", "-c", "timezone=UTC", "-c", f"max_connections={self.connections}"),
             env=self.environment, cwd=self.work, stdout=log, stderr=log)
         eventually("PostgreSQL answers", self.answers)
 

@@ -120,23 +120,38 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
         )],
     )?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
-    let gpud = &gpud(cargo)?;
-    for (step, script, argument) in [
-        (
-            "plugins in every language",
-            "examples/test.sh",
-            gpud.as_str(),
-        ),
+    let gpud = gpud(cargo)?;
+    let gpud = gpud.as_str();
+    for (step, script, arguments) in [
+        ("plugins in every language", "examples/test.sh", vec![gpud]),
         (
             "plugins without an SDK",
             "examples/any-language/test.sh",
-            gpud,
+            vec![gpud],
         ),
-        ("a node in Kubernetes", "tests/kubernetes/run.sh", "export"),
-        ("an OpenTelemetry collector", "tests/otlp/run.sh", gpud),
-        ("the page in Chromium", "tests/page/run.sh", gpud),
+        (
+            "the export to Kubernetes",
+            "tests/kubernetes/run.sh",
+            vec!["export"],
+        ),
+        (
+            "a node in Kubernetes",
+            "tests/kubernetes/run.sh",
+            vec!["daemon", gpud],
+        ),
+        (
+            "an OpenTelemetry collector",
+            "tests/otlp/run.sh",
+            vec![gpud],
+        ),
+        (
+            "all engines at once",
+            "tests/fleet/run.sh",
+            vec!["story", gpud],
+        ),
+        ("the page in Chromium", "tests/page/run.sh", vec![gpud]),
     ] {
-        cargo.check_if_possible(step, script, &[argument])?;
+        cargo.check_if_possible(step, script, &arguments)?;
     }
     // Not here: `tests/packages/run.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
     // `tests/kubernetes/chart.sh`, which builds helm.

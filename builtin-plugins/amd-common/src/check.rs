@@ -1,6 +1,6 @@
 //! A whole check.
 
-use gpud_builtin_shared::findings;
+use gpud_sdk::findings;
 use gpud_sdk::{CheckContext, Error, Report};
 
 use crate::card::{self, Card, CardFile};

@@ -1,6 +1,6 @@
 //! One look at all GPUs: findings, some of which count only when several checks in a row made them.
 
-use gpud_builtin_shared::findings::{self, Finding};
+use gpud_sdk::findings::{self, Finding};
 use gpud_sdk::{AccessError, CheckContext, Report};
 
 use crate::card::Card;

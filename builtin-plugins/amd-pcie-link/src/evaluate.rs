@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gpud_builtin_amd_common::check::nothing;
 use gpud_builtin_amd_common::round::{UNREADABLE, UNREADABLE_CHECKS};
 use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
-use gpud_builtin_shared::findings::{Finding, with_data};
+use gpud_sdk::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};
 

@@ -14,7 +14,7 @@ pub mod patterns;
 mod examples;
 pub mod topology;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
     Scanner, history, incidents, sysfs,
@@ -103,8 +103,7 @@ fn read_topology(context: &CheckContext) -> Topology {
 }
 
 fn read_config() -> Result<(Config, Policy), Error> {
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
+    policy::configured(&patterns::CATALOG, Config::parse)
 }
 
 gpud_sdk::member!(COMPONENT => BlockIo + kmsg_watcher + scanner: Descriptor::new(

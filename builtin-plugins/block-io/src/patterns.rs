@@ -5,10 +5,10 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 19] = [
+pub const PATTERNS: [&str; 20] = [
     "^([A-Za-z0-9_]+: )?[A-Za-z/ ]+ error, dev [^ ]+, sector [0-9]",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?[Ss]ense [Kk]ey : (Medium|Hardware) Error",
@@ -17,17 +17,18 @@ pub const PATTERNS: [&str; 19] = [
     "^nvme nvme[0-9]+: (I/O .* timeout, |controller is down; will reset|Device not ready; aborting )",
     "^nvme nvme[0-9]+: Removing after probe failure",
     r"^EXT4-fs error \(device [^)]+\)(: | in )",
-    r"^EXT4-fs \([^)]+\): (error loading journal|group descriptors corrupted)",
+    r"^EXT4-fs \([^)]+\): (error loading journal|group descriptors corrupted|failed to convert unwritten extents|Delayed block allocation failed)",
     "^Aborting journal on device ",
-    "^JBD2: (Error -?[0-9]+ detected|I/O error) when updating journal superblock for ",
-    r"^XFS \([^)]+\): (metadata I/O error|Metadata (corruption|CRC error) detected|Corruption |Internal error |log I/O error |log mount(/recovery)? failed|[Ff]ailed to read root inode|writeback error on sector )",
+    "^JBD2: ((Error -?[0-9]+ detected|I/O error) when updating journal superblock for |Detected IO errors while flushing file data on )",
+    r"^XFS \([^)]+\): (metadata I/O error|Metadata (corruption|CRC error) detected|Corruption |Internal error |log I/O error |log mount(/recovery| finish)? failed|Failing async write|page discard on page |[Ff]ailed to read root inode|writeback error on sector )",
     "^[^ ]+: writeback error on inode [0-9]+, offset -?[0-9]+, sector ",
     r"^XFS \([^)]+\): (Filesystem has been shut down due to |xfs_do_force_shutdown\(|.*Shutting down filesystem)",
     r"^BTRFS (error|critical) \(device [^)]+\): ",
     r"^BTRFS(: error \(device [^)]+\) in | info \(device [^)]+\): forced readonly)",
     r"^FAT-fs \([^)]+\): error, ",
     "^md/raid[0-9]*:[^ ]+: Disk failure on [^ ]+, (disabling device|this is the last device)",
-    r"^md/raid[0-9]*:[^ ]+: (Cannot continue operation \(|Operation continuing on 0 devices|not enough operational (devices|mirrors)|cannot start dirty degraded array)",
+    r"^md/raid[0-9]*:[^ ]+: (Cannot continue operation \(|Operation continuing on 0 devices|not enough operational (devices|mirrors)|cannot start dirty degraded array|Disk failure on [^ ]+ detected, failing array)",
+    "^WARNING: Pool '[^']+' has encountered an uncorrectable I/O failure",
 ];
 
 /// The medium does not give back (or take) what belongs at this place: data is lost there.

@@ -1,8 +1,8 @@
 //! The verdict.
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, EventType, Report};
 
 use crate::tree::{Reading, SavedKills};
@@ -159,8 +159,8 @@ fn event(context: &CheckContext, path: &str, count: u64) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     /// Checks at minutes, each with the groups' counters; gives the last verdict and all events.
     fn run(config: &str, checks: &[(u64, &[(&str, u64)])]) -> (Health, String, Vec<String>) {

@@ -7,7 +7,7 @@ pub mod evaluate;
 pub mod tree;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::{self, Memory};
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA};
@@ -43,13 +43,10 @@ impl Checker for CgroupOom {
         };
         let saved = state::get_string(KEPT)?;
         let mut kept = SavedKills::restore(saved.as_deref(), &context.boot_id);
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &now, &mut kept, &before);
-        after.keep(&before)?;
-        let text = kept.save();
-        if saved.as_ref() != Some(&text) {
-            state::set(KEPT, text.as_bytes())?;
-        }
+        let report = findings::check(|before| {
+            Ok(evaluate::judge(context, &config, &now, &mut kept, before))
+        })?;
+        state::set_changed(KEPT, saved.as_deref(), &kept.save())?;
         Ok(report)
     }
 }

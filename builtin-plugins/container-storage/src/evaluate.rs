@@ -1,8 +1,8 @@
 //! The verdict.
 
 use gpud_builtin_shared::files::{gauge, percent};
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::sysfs::FsUsage;
 use gpud_sdk::{CheckContext, Report};
 use serde_json::json;
@@ -185,18 +185,23 @@ pub fn judge(
             );
         }
     }
-    let (mut report, after) = findings::judge(context, &words.join("; "), &found, before);
-    for Room { who, path, room } in rooms {
-        let Ok(usage) = room else { continue };
-        let labels = [("owner", *who), ("path", path.as_str())];
-        report = report
-            .gauge_with(SIZE, &labels, gauge(usage.total_bytes))
-            .gauge_with(AVAILABLE, &labels, gauge(usage.available_bytes));
-    }
+    let (report, after) = findings::judge(context, &words.join("; "), &found, before);
+    let report = with_sizes(report, rooms);
     (
         findings::with_data(report, &json!({ "folders": shown })),
         after,
     )
+}
+
+/// Adds the sizes of the filesystems.
+fn with_sizes(mut report: Report, rooms: &[Room]) -> Report {
+    for Room { who, path, room } in rooms {
+        let Ok(usage) = room else { continue };
+        let labels = [("owner", *who), ("path", path.as_str())];
+        report.add_gauge(SIZE, &labels, gauge(usage.total_bytes));
+        report.add_gauge(AVAILABLE, &labels, gauge(usage.available_bytes));
+    }
+    report
 }
 
 /// What a folder had that cannot be looked at now.
@@ -213,8 +218,8 @@ fn held(event: &str, key: String, who: &str) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     fn room(who: &'static str, available: u64, inodes: u64) -> Room {
         let usage = FsUsage {

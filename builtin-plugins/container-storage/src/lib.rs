@@ -4,7 +4,7 @@
 
 pub mod evaluate;
 
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use evaluate::{Config, FOLDERS, Room, SCHEMA};
@@ -24,10 +24,7 @@ impl Checker for ContainerStorage {
             };
             found.push(Room { who, path, room });
         }
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &found, &before);
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| Ok(evaluate::judge(context, &config, &found, before)))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::service::Service;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::net::{GRPC_UNIMPLEMENTED, GrpcResponse};
 use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, Report};

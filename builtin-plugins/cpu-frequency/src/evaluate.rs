@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Report};
 use serde_json::json;
 
@@ -176,8 +176,8 @@ fn judged(config: &Config, facts: &Facts) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::facts::tests::files;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     #[test]
     fn verdicts() {

@@ -4,7 +4,7 @@ pub mod evaluate;
 pub mod facts;
 
 use gpud_builtin_shared::files::{self, read_all, read_optional};
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 
 use evaluate::{Config, SCHEMA};
@@ -20,10 +20,7 @@ impl Checker for CpuFrequency {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let facts = read()?;
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &facts, &before);
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| Ok(evaluate::judge(context, &config, &facts, before)))
     }
 }
 

@@ -14,69 +14,42 @@ pub struct Verdict {
 }
 
 /// Judges one reading of `/proc/stat` and `/proc/loadavg`. `previous` is the `sample` of an earlier verdict; without
-/// one of this boot, use is that since boot.
+/// one of this boot, use is that since boot. Load averages that cannot be read are left out, and `error` says why.
+///
+/// # Errors
+/// `/proc/stat` cannot be read or understood: then nothing is known.
 pub fn judge(
     context: &CheckContext,
     stat: Result<String, AccessError>,
     loadavg: Result<String, AccessError>,
     previous: Option<&str>,
-) -> Verdict {
-    let stat = match stat
-        .map_err(|error| error.text())
-        .and_then(|text| Stat::parse(&text))
-    {
-        Ok(stat) => stat,
-        Err(error) => {
-            let data = data(0, "", None);
-            return failed(context, "error calculating CPU usage", &error, data, None);
-        }
-    };
+) -> Result<Verdict, AccessError> {
+    let stat = Stat::parse(&stat?).map_err(AccessError::Other)?;
     let earlier = previous
         .and_then(|text| decode(text, &context.boot_id))
         .unwrap_or_default();
     let percent = stat.sample.percent_since(earlier);
     let used = format!("{percent:.2}");
-    let sample = Some(encode(stat.sample, &context.boot_id));
-
-    let loads = match loadavg
+    let loads = loadavg
         .map_err(|error| error.text())
-        .and_then(|text| parse_loadavg(&text))
-    {
-        Ok(loads) => loads,
-        Err(error) => {
-            let data = data(stat.online, &used, None);
-            return failed(
-                context,
-                "error calculating load average",
-                &error,
-                data,
-                sample,
-            );
-        }
+        .and_then(|text| parse_loadavg(&text));
+    let (loads, trouble) = match loads {
+        Ok(loads) => (Some(loads), None),
+        Err(trouble) => (None, Some(trouble)),
     };
-    let state =
-        HealthState::healthy(context, "ok").info("data", data(stat.online, &used, Some(loads)));
+    let state = HealthState {
+        error: trouble,
+        ..HealthState::healthy(context, "ok").info("data", data(stat.online, &used, loads))
+    };
     let mut report = Report::of(state).gauge("cpu_used_percent", percent);
-    for (duration, load) in ["1m0s", "5m0s", "15m0s"].into_iter().zip(loads) {
+    let durations = ["1m0s", "5m0s", "15m0s"];
+    for (duration, load) in durations.into_iter().zip(loads.into_iter().flatten()) {
         report.add_gauge("cpu_load_average", &[("load_duration", duration)], load);
     }
-    Verdict { report, sample }
-}
-
-fn failed(
-    context: &CheckContext,
-    reason: &str,
-    error: &str,
-    data: String,
-    sample: Option<String>,
-) -> Verdict {
-    let state = HealthState::unhealthy(context, reason)
-        .error(error)
-        .info("data", data);
-    Verdict {
-        report: Report::of(state),
-        sample,
-    }
+    Ok(Verdict {
+        report,
+        sample: Some(encode(stat.sample, &context.boot_id)),
+    })
 }
 
 /// The `data` document. Percentages and loads are strings there; they are empty when not known.
@@ -109,7 +82,7 @@ fn decode(text: &str, boot_id: &str) -> Option<Sample> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_sdk::{Health, Trigger};
+    use gpud_sdk::Trigger;
 
     fn context() -> CheckContext {
         CheckContext {
@@ -141,7 +114,8 @@ mod tests {
             (Some("b-1 300 1000"), "0.00"),
         ];
         for (previous, percent) in cases {
-            let verdict = judge(&context(), read(STAT), read("0.5 1 20.129 1/2 3"), previous);
+            let loads = read("0.5 1 20.129 1/2 3");
+            let verdict = judge(&context(), read(STAT), loads, previous).unwrap();
             let data = format!(
                 r#"{{"cores":{{"logical":2}},"usage":{{"used_percent":"{percent}","load_avg_1min":"0.50","load_avg_5min":"1.00","load_avg_15min":"20.13"}}}}"#
             );
@@ -153,7 +127,7 @@ mod tests {
 
     #[test]
     fn metrics_carry_their_labels() {
-        let verdict = judge(&context(), read(STAT), read("0.5 1 20.129"), None);
+        let verdict = judge(&context(), read(STAT), read("0.5 1 20.129"), None).unwrap();
         let shown: Vec<_> = verdict
             .report
             .metrics
@@ -179,54 +153,28 @@ mod tests {
     }
 
     #[test]
-    fn a_source_without_an_answer_is_named() {
-        let denied = || Err(AccessError::Denied("/proc/x".into()));
-        let empty = r#"{"cores":{"logical":0},"usage":{"used_percent":"","load_avg_1min":"","load_avg_5min":"","load_avg_15min":""}}"#;
-        let half = r#"{"cores":{"logical":2},"usage":{"used_percent":"25.00","load_avg_1min":"","load_avg_5min":"","load_avg_15min":""}}"#;
-        let cases = [
-            (
-                denied(),
-                read("1 1 1"),
-                "error calculating CPU usage",
-                "/proc/x: permission denied",
-                empty,
-            ),
-            (
-                read(""),
-                read("1 1 1"),
-                "error calculating CPU usage",
-                "/proc/stat begins with \"\"",
-                empty,
-            ),
-            (
-                read(STAT),
-                denied(),
-                "error calculating load average",
-                "/proc/x: permission denied",
-                half,
-            ),
-            (
-                read(STAT),
-                read("?"),
-                "error calculating load average",
-                "/proc/loadavg reads \"?\"",
-                half,
-            ),
-        ];
-        for (stat, loadavg, reason, error, data) in cases {
-            let kept = stat.as_ref().is_ok_and(|text| !text.is_empty());
-            let verdict = judge(&context(), stat, loadavg, None);
-            let [state] = verdict.report.states.as_slice() else {
-                panic!("one state")
-            };
-            assert_eq!(state.health, Health::Unhealthy);
-            assert_eq!(
-                (state.reason.as_str(), state.error.as_deref()),
-                (reason, Some(error))
-            );
-            assert_eq!(state.extra_info, [("data".to_owned(), data.to_owned())]);
-            assert_eq!(verdict.sample.is_some(), kept);
-            assert!(verdict.report.metrics.is_empty());
+    fn without_load_averages_the_rest_is_shown() {
+        let data = r#"{"cores":{"logical":2},"usage":{"used_percent":"25.00","load_avg_1min":"","load_avg_5min":"","load_avg_15min":""}}"#;
+        let denied = Err(AccessError::Denied("/proc/loadavg".into()));
+        for (loadavg, error) in [
+            (denied, "/proc/loadavg: permission denied"),
+            (read("?"), "/proc/loadavg reads \"?\""),
+        ] {
+            let verdict = judge(&context(), read(STAT), loadavg, None).unwrap();
+            let mut state = HealthState::healthy(&context(), "ok").info("data", data);
+            state.error = Some(error.to_owned());
+            assert_eq!(verdict.report.states, [state]);
+            assert_eq!(verdict.report.metrics.len(), 1);
+            assert!(verdict.sample.is_some());
+        }
+    }
+
+    #[test]
+    fn without_the_counters_nothing_is_known() {
+        let denied = AccessError::Denied("/proc/stat".into());
+        let wrong = AccessError::Other("/proc/stat begins with \"\"".into());
+        for (stat, error) in [(Err(denied.clone()), denied), (read(""), wrong)] {
+            assert_eq!(judge(&context(), stat, read("1 1 1"), None), Err(error));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The `cpu` check: how busy the processors are, and kernel messages about tasks that hang or hold a processor.
 //!
-//! No load makes it unhealthy: a GPU machine at 100 % is doing its work. Only a kernel that does not answer does.
+//! No load makes it unhealthy: a GPU machine at 100 % is doing its work. A kernel that does not answer leaves it
+//! unjudged.
 
 pub mod evaluate;
 pub mod kmsg;
@@ -10,7 +11,7 @@ pub mod patterns;
 mod examples;
 pub mod procfs;
 
-use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_builtin_shared::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, state, sysfs,
 };
@@ -27,15 +28,14 @@ pub struct Cpu;
 
 impl Checker for Cpu {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+        let policy = policy::configured_alone(&patterns::CATALOG)?;
         let previous = state::get_string(SAMPLE_KEY)?;
         let verdict = evaluate::judge(
             context,
             sysfs::read_to_string("/proc/stat", MAX_STAT_BYTES),
             sysfs::read_to_string("/proc/loadavg", MAX_LOADAVG_BYTES),
             previous.as_deref(),
-        );
+        )?;
         if let Some(sample) = verdict.sample {
             state::set(SAMPLE_KEY, sample.as_bytes())?;
         }

@@ -91,6 +91,10 @@ pub enum Kind {
     TxTimeout,
     /// A slot's link or card is gone.
     SlotLost,
+    /// The power of a slot's card failed.
+    SlotPower,
+    /// A device did not come back after a reset or from a low-power state.
+    Inaccessible,
     /// A device reached for memory that is not its own.
     IommuFault,
 }

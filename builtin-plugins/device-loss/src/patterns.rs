@@ -5,10 +5,10 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// What the host delivers: no narrower than what is read.
-pub const PATTERNS: [&str; 24] = [
+pub const PATTERNS: [&str; 27] = [
     "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
     "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
     "^mlx5_core [0-9a-fA-F:.]+: .*(device's health compromised|Fatal error [0-9]+ detected|Health issue observed, )",
@@ -26,9 +26,12 @@ pub const PATTERNS: [&str; 24] = [
     "^NVRM: API mismatch: ",
     "^NVRM: The NVIDIA probe routine (was not called|failed) for ",
     "^nouveau [0-9a-fA-F:.]+: (bus: MMIO (read|write) of |fifo: (SCHED_ERROR |fault |(read|write) fault at )|gr: TRAP)",
-    "^([A-Za-z0-9_-]+ [^ ]+ [^ ]+: |[^ ]+: )?NETDEV WATCHDOG: ",
-    "^[A-Za-z0-9_-]+ [^ ]+ [^ ]+: (TX timeout detected|transmit timed out, resetting|tx_timeout: VSI_)",
+    "^([A-Za-z0-9_-]+ [^ ]+ [^:]+: |[^ ]+: )?NETDEV WATCHDOG: ",
+    "^[A-Za-z0-9_-]+ [^ ]+ [^:]+: (TX timeout detected|transmit timed out, resetting|tx_timeout: VSI_)",
     r"^pcieport [0-9a-fA-F:.]+: pciehp: Slot\(.*\): (Link Down|Card not present)",
+    r"^pcieport [0-9a-fA-F:.]+: pciehp: Slot\(.*\): Power fault",
+    "^[A-Za-z0-9_-]+ [0-9a-fA-F:.]+: ([Uu]nable to|can't) change power state from .* inaccessible",
+    "^[A-Za-z0-9_-]+ [0-9a-fA-F:.]+: not ready [0-9]+ms after .*; giving up",
     r"^DMAR: ?\[(DMA Read|DMA Write|INTR-REMAP).*\] Request device \[",
     "^DMAR: VT-d detected Invalidation (Time-out|Completion|Queue) Error: ",
     r"^([A-Za-z0-9_-]+ [^ ]+: )?AMD-Vi: Event logged \[(IO_PAGE_FAULT |[A-Z_]+ device=)",
@@ -299,6 +302,30 @@ pub const PCIE_SLOT_LINK_DOWN: Entry = Entry {
     verdict: None,
 };
 
+/// A hot-plug slot reports that the power of its card failed.
+pub const PCIE_SLOT_POWER_FAULT: Entry = Entry {
+    name: "pcie_slot_power_fault",
+    severity: Critical,
+    otherwise: None,
+    message: "PCIe slot has a power fault",
+    other_message: "",
+    actions: &[Inspect],
+    advice: "Have the card, its seat and its power cables looked at.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
+/// A device did not come back after a reset or from a low-power state: the kernel cannot read its configuration.
+pub const PCI_DEVICE_INACCESSIBLE: Entry = Entry {
+    name: "pci_device_inaccessible",
+    severity: Critical,
+    otherwise: None,
+    message: "PCIe device does not answer",
+    other_message: "",
+    actions: &[Reboot],
+    advice: "The device is not usable until a reboot, better with the power switched off; if it is lost again after that, have it looked at.",
+    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+};
+
 /// The IOMMU stopped a device that read or wrote where it may not: a fault of its driver, of the virtual machine that has it, or of the device.
 pub const IOMMU_FAULT: Entry = Entry {
     name: "iommu_fault",
@@ -316,5 +343,5 @@ pub static CATALOG: Catalog = Catalog {
     version: VERSION,
     device: "device",
     patterns: &PATTERNS,
-    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_WARNING, &MLX5_HIGH_TEMPERATURE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_BOOT_FAILED, &NVIDIA_UVM_FATAL, &NVIDIA_RESET_REQUIRED, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &NOUVEAU_FAULT, &NETDEV_TX_TIMEOUT, &PCIE_SLOT_LINK_DOWN, &IOMMU_FAULT],
+    entries: &[&DRIVER_PROBE_FAILED, &MLX5_HEALTH_COMPROMISED, &MLX5_FATAL_ERROR, &MLX5_HEALTH_ISSUE, &MLX5_HEALTH_WARNING, &MLX5_HIGH_TEMPERATURE, &MLX5_HEALTH_NOTICE, &MLX5_RECOVERY_FAILED, &MLX5_RECOVERED, &MLX5_COMMAND_TIMEOUT, &NVIDIA_INIT_FAILED, &NVIDIA_FALLEN_OFF_BUS, &NVIDIA_GSP_TIMEOUT, &NVIDIA_BOOT_FAILED, &NVIDIA_UVM_FATAL, &NVIDIA_RESET_REQUIRED, &NVIDIA_GPU_LOCKED, &NVIDIA_API_MISMATCH, &NVIDIA_DRIVER_CONFLICT, &NOUVEAU_FAULT, &NETDEV_TX_TIMEOUT, &PCIE_SLOT_LINK_DOWN, &PCIE_SLOT_POWER_FAULT, &PCI_DEVICE_INACCESSIBLE, &IOMMU_FAULT],
 };

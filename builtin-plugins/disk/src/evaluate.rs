@@ -127,21 +127,30 @@ pub fn judge(
             data(&inputs.local, &inputs.network, devices, &inputs.targets),
         );
     }
-    let mut report = Report::of(state);
-    for partition in inputs.local.iter().chain(&inputs.network) {
+    let partitions = inputs.local.iter().chain(&inputs.network);
+    let report = with_sizes(Report::of(state), inputs.config, partitions);
+    (report, after)
+}
+
+/// Adds the sizes of the mount points that are configured.
+fn with_sizes<'a>(
+    mut report: Report,
+    config: &Config,
+    partitions: impl Iterator<Item = &'a Partition>,
+) -> Report {
+    for partition in partitions {
         let Some(usage) = partition
             .usage
-            .filter(|_| inputs.config.mount_points.contains(&partition.mount_point))
+            .filter(|_| config.mount_points.contains(&partition.mount_point))
         else {
             continue;
         };
         let labels = [("mount_point", partition.mount_point.as_str())];
-        report = report
-            .gauge_with("disk_total_bytes", &labels, usage.total_bytes as f64)
-            .gauge_with("disk_free_bytes", &labels, usage.free_bytes as f64)
-            .gauge_with("disk_used_bytes", &labels, usage.used_bytes as f64);
+        report.add_gauge("disk_total_bytes", &labels, usage.total_bytes as f64);
+        report.add_gauge("disk_free_bytes", &labels, usage.free_bytes as f64);
+        report.add_gauge("disk_used_bytes", &labels, usage.used_bytes as f64);
     }
-    (report, after)
+    report
 }
 
 fn unreadable(context: &CheckContext, reason: &str, error: &str) -> Report {

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use gpud_builtin_shared::cached::CachedAnswer;
 use gpud_builtin_shared::mounts::say_not_visible;
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     exec, history, log, state, sysfs,
@@ -59,9 +59,7 @@ pub struct Disk;
 
 impl Checker for Disk {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let (config, policy) = policy::settings(&document, &patterns::CATALOG, Config::parse)
-            .map_err(Error::failed)?;
+        let (config, policy) = policy::configured(&patterns::CATALOG, Config::parse)?;
         let before = Counters::restore(state::get_string(COUNTERS_KEY)?.as_deref());
 
         let mut log = read_log(context.now);

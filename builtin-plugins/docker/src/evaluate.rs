@@ -2,8 +2,8 @@
 //! may be systemd's, which starts the daemon for any client that connects.
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::service::Service;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::net::Response;
 use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, Report};

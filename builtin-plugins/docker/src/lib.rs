@@ -3,8 +3,8 @@
 pub mod containers;
 pub mod evaluate;
 
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::service::{self, Service};
+use gpud_sdk::findings;
 use gpud_sdk::net::{self, Endpoint, Response};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 
@@ -29,10 +29,7 @@ pub struct Docker;
 
 impl Checker for Docker {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let before = Memory::load()?;
-        let (report, after) = evaluate::evaluate(context, &Node, &before)?;
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| evaluate::evaluate(context, &Node, before))
     }
 }
 

@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpud_builtin_shared::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
-use gpud_sdk::{CheckContext, Event, Health, HealthState, Recovery, RepairAction, Report};
+use gpud_sdk::verdict::{Verdict, list};
+use gpud_sdk::{CheckContext, Event, Health, Recovery, RepairAction, Report};
 
 use crate::Config;
 use crate::counters::Dimm;
 use crate::line::{CONTROLLER, CORRECTED, DIMM, ERRORS, LOCATION, UNCORRECTED, facts, subject};
-use crate::memory::Memory;
+use crate::memory::{Memory, Reading};
 use crate::patterns::MEMORY_UNCORRECTED_ERROR;
 
 /// Metric of corrected errors.
@@ -22,8 +23,6 @@ pub const CORRECTED_METRIC: &str = "memory_edac_corrected_errors";
 /// Metric of uncorrected errors.
 pub const UNCORRECTED_METRIC: &str = "memory_edac_uncorrected_errors";
 
-/// Kernel log records that a verdict points to.
-const MAX_EVIDENCE: usize = 8;
 /// DIMMs that a reason names.
 const MAX_NAMED: usize = 4;
 /// DIMMs with metrics: the host takes 4,096 samples, and no machine has as many DIMMs as this.
@@ -32,9 +31,11 @@ const MAX_METRICS: usize = 1_024;
 /// The location of a DIMM as messages show it: name and controller.
 type DimmLocation = (String, String);
 
-/// Judges. `ruled` tells the events that a site's policy judges: their counters are left alone. `events` are those of the look-back, newest first; `before` is what the last check kept; `seen_before` tells
-/// whether this machine ever had such an error, and is asked only where nothing else tells that it could. Gives the
-/// report and what to keep.
+/// Judges, and returns the report and what to retain for the next check.
+///
+/// `ruled` says which events a site's policy judges: their counters are left alone. `events` are those of the look-back,
+/// newest first. `before` is what the last check retained. `seen_before` says whether this machine ever had such an
+/// error; it is asked only where nothing else says that it could.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
@@ -44,7 +45,6 @@ pub fn judge(
     before: Option<&Memory>,
     seen_before: impl FnOnce() -> bool,
 ) -> (Report, Memory) {
-    let window = config.corrected_window_seconds;
     let logged = |dimm: &Dimm| {
         let events = events.iter().filter(|stored| {
             stored.event.name == UNCORRECTED
@@ -54,108 +54,137 @@ pub fn judge(
         });
         events.map(errors).fold(0, u64::saturating_add)
     };
+    let window = config.corrected_window_seconds;
     let (readings, after) = Memory::take(before, context, window, dimms, logged);
+    let mut counts = Counts::of_events(context, config, events, dimms);
+    counts.add_readings(dimms, &readings, ruled);
+    counts
+        .corrected
+        .retain(|_, count| *count >= config.corrected_threshold);
 
-    let mut lost: BTreeMap<DimmLocation, u64> = BTreeMap::new();
-    let mut mended: BTreeMap<DimmLocation, u64> = BTreeMap::new();
-    let since = context.now.saturating_sub(window.saturating_mul(1000));
-    for stored in events {
-        let count = match stored.event.name.as_str() {
-            UNCORRECTED if is_of_this_boot(context, &stored.event) => &mut lost,
-            CORRECTED if stored.last_time >= since => &mut mended,
-            _ => continue,
-        }
-        .entry(place_of_event(&stored.event, dimms))
-        .or_default();
-        *count = count.saturating_add(errors(stored));
+    let mut verdict = Verdict::default();
+    if !counts.uncorrected.is_empty() {
+        uncorrected(
+            &mut verdict,
+            context,
+            config,
+            events,
+            &counts.uncorrected,
+            dimms,
+        );
     }
-    let mut new_events = Vec::new();
-    for (dimm, reading) in dimms.iter().zip(&readings) {
-        for (counts, counted, name) in [
-            (&mut mended, reading.corrected, CORRECTED),
-            (&mut lost, reading.uncorrected, UNCORRECTED),
-        ] {
-            if counted > 0 && !ruled(name) {
-                let count = counts.entry(place(dimm)).or_default();
-                *count = counted.max(*count);
+    if !counts.corrected.is_empty() {
+        verdict.add(
+            Health::Degraded,
+            format!(
+                "too many corrected memory errors within {} h: {}",
+                window / 3_600,
+                named(&counts.corrected)
+            ),
+            RepairAction::HardwareInspection,
+            &[Recovery::NextGoodReading, Recovery::SetHealthy],
+        );
+    }
+    for location in counts.uncorrected.keys().chain(counts.corrected.keys()) {
+        let (controller, name) = location;
+        verdict.about(format!("{controller} {name}"), subject(name));
+    }
+    let state = verdict.state(context, "ok").info("data", data(dimms));
+    let untold = dimms.iter().zip(&readings).filter_map(|(dimm, reading)| {
+        (reading.untold > 0).then(|| untold(context, dimm, reading.untold))
+    });
+    let report = Report {
+        supported: !dimms.is_empty() || !events.is_empty() || seen_before(),
+        events: untold.collect(),
+        ..Report::of(state)
+    };
+    (metrics(report, dimms), after)
+}
+
+/// Errors by DIMM: uncorrected ones of the running boot, and corrected ones within the window.
+#[derive(Default)]
+struct Counts {
+    uncorrected: BTreeMap<DimmLocation, u64>,
+    corrected: BTreeMap<DimmLocation, u64>,
+}
+
+impl Counts {
+    fn of_events(
+        context: &CheckContext,
+        config: &Config,
+        events: &[StoredEvent],
+        dimms: &[Dimm],
+    ) -> Self {
+        let window = config.corrected_window_seconds.saturating_mul(1000);
+        let since = context.now.saturating_sub(window);
+        let mut counts = Self::default();
+        for stored in events {
+            let count = match stored.event.name.as_str() {
+                UNCORRECTED if is_of_this_boot(context, &stored.event) => &mut counts.uncorrected,
+                CORRECTED if stored.last_time >= since => &mut counts.corrected,
+                _ => continue,
+            }
+            .entry(place_of_event(&stored.event, dimms))
+            .or_default();
+            *count = count.saturating_add(errors(stored));
+        }
+        counts
+    }
+
+    /// Takes what the counters say, where it is more than the log does.
+    fn add_readings(&mut self, dimms: &[Dimm], readings: &[Reading], ruled: impl Fn(&str) -> bool) {
+        for (dimm, reading) in dimms.iter().zip(readings) {
+            for (counts, counted, name) in [
+                (&mut self.corrected, reading.corrected, CORRECTED),
+                (&mut self.uncorrected, reading.uncorrected, UNCORRECTED),
+            ] {
+                if counted > 0 && !ruled(name) {
+                    let count = counts.entry(place(dimm)).or_default();
+                    *count = counted.max(*count);
+                }
             }
         }
-        if reading.untold > 0 {
-            new_events.push(untold(context, dimm, reading.untold));
-        }
     }
-    mended.retain(|_, count| *count >= config.corrected_threshold);
+}
 
-    let mut state = HealthState::healthy(context, "ok");
-    let mut reasons = Vec::new();
-    if !lost.is_empty() {
-        state.health = Health::Unhealthy;
-        let mut reason = format!(
-            "uncorrected memory errors since the machine started: {}",
-            list(&lost)
-        );
-        let returned = returned(context, config, events, &lost, dimms);
-        let action = if returned.is_empty() {
-            RepairAction::RebootSystem
-        } else {
-            reason.push_str(&format!(", again after a reboot: {}", returned.join(", ")));
-            RepairAction::HardwareInspection
-        };
-        reasons.push(reason);
-        state = state.action(action, "");
-        state.recovery = vec![Recovery::Reboot, Recovery::SetHealthy];
-        let current = events.iter().filter(|stored| {
-            stored.event.name == UNCORRECTED && is_of_this_boot(context, &stored.event)
-        });
-        let evidence = current.flat_map(|stored| &stored.event.evidence);
-        state.evidence = evidence.take(MAX_EVIDENCE).cloned().collect();
-    }
-    if !mended.is_empty() {
-        reasons.push(format!(
-            "too many corrected memory errors within {} h: {}",
-            window / 3_600,
-            list(&mended)
-        ));
-        let known = state.suggested_actions.as_ref();
-        if known.is_none_or(|known| {
-            !known
-                .repair_actions
-                .contains(&RepairAction::HardwareInspection)
-        }) {
-            state = state.action(RepairAction::HardwareInspection, "");
-        }
-        if state.health == Health::Healthy {
-            state.health = Health::Degraded;
-            state.recovery = vec![Recovery::NextGoodReading, Recovery::SetHealthy];
-        } else {
-            // A reboot clears the one but not the other.
-            state.recovery = vec![Recovery::SetHealthy];
-        }
-    }
-    let concerned: BTreeSet<&DimmLocation> = lost.keys().chain(mended.keys()).collect();
-    if let (Some((_, name)), 1) = (concerned.first(), concerned.len()) {
-        state.subject = Some(subject(name));
-    }
-    if !reasons.is_empty() {
-        state.reason = reasons.join("; ");
-    }
-    let supported = !dimms.is_empty() || !events.is_empty() || seen_before();
-    let mut report = Report {
-        supported,
-        events: new_events,
-        ..Report::of(state.info("data", data(dimms)))
+/// Adds uncorrected errors of the running boot.
+fn uncorrected(
+    verdict: &mut Verdict,
+    context: &CheckContext,
+    config: &Config,
+    events: &[StoredEvent],
+    lost: &BTreeMap<DimmLocation, u64>,
+    dimms: &[Dimm],
+) {
+    let mut reason = format!(
+        "uncorrected memory errors since the machine started: {}",
+        named(lost)
+    );
+    let returned = returned(context, config, events, lost, dimms);
+    let action = if returned.is_empty() {
+        RepairAction::RebootSystem
+    } else {
+        reason.push_str(&format!(", again after a reboot: {}", returned.join(", ")));
+        RepairAction::HardwareInspection
     };
+    let ways = [Recovery::Reboot, Recovery::SetHealthy];
+    verdict.add(Health::Unhealthy, reason, action, &ways);
+    verdict.point_to(events.iter().filter(|stored| {
+        stored.event.name == UNCORRECTED && is_of_this_boot(context, &stored.event)
+    }));
+}
+
+fn metrics(mut report: Report, dimms: &[Dimm]) -> Report {
     for dimm in dimms.iter().take(MAX_METRICS) {
         let labels = [
             ("controller", dimm.controller.as_str()),
             ("slot", dimm.slot.as_str()),
             ("dimm", dimm.name()),
         ];
-        report = report
-            .gauge_with(CORRECTED_METRIC, &labels, dimm.corrected as f64)
-            .gauge_with(UNCORRECTED_METRIC, &labels, dimm.uncorrected as f64);
+        report.add_gauge(CORRECTED_METRIC, &labels, dimm.corrected as f64);
+        report.add_gauge(UNCORRECTED_METRIC, &labels, dimm.uncorrected as f64);
     }
-    (report, after)
+    report
 }
 
 /// How many errors a row stands for.
@@ -251,16 +280,11 @@ fn untold(context: &CheckContext, dimm: &Dimm, count: u64) -> Event {
     event
 }
 
-fn list(counts: &BTreeMap<DimmLocation, u64>) -> String {
-    let named = counts.iter().take(MAX_NAMED);
-    let named: Vec<String> = named
-        .map(|((controller, name), count)| format!("{count} on {name} ({controller})"))
-        .collect();
-    let mut text = named.join(", ");
-    if counts.len() > MAX_NAMED {
-        text.push_str(&format!(" and {} more", counts.len() - MAX_NAMED));
-    }
-    text
+fn named(counts: &BTreeMap<DimmLocation, u64>) -> String {
+    let dimms = counts
+        .iter()
+        .map(|((controller, name), count)| format!("{count} on {name} ({controller})"));
+    list(dimms, MAX_NAMED)
 }
 
 /// Totals of the counters.

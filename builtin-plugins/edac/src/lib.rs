@@ -12,28 +12,28 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_shared::error_limits;
-use gpud_builtin_shared::patterns::policy::{self, Policy};
-use gpud_sdk::incidents::{as_stored, boots};
+use gpud_builtin_shared::policy::{self, Policy};
+use gpud_builtin_shared::settings::error_limits;
+use gpud_sdk::findings;
+use gpud_sdk::incidents::{as_stored, boots, read_log, remember_seen, seen_before};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
-    Scanner, history, kmsg, log, state, sysfs,
+    Scanner, history, log, state, sysfs,
 };
 
 use crate::counters::Dimm;
 use crate::memory::Memory;
 
-/// Most events that `history` gives, and most messages that `kmsg` does.
+/// What a machine lacks where the component does not apply.
+const MISSING: &str = "no memory controller that counts errors (EDAC), and no memory error so far";
+/// Most events that `history` gives.
 const MAX_EVENTS: u32 = 10_000;
-const MAX_MESSAGES: u32 = 4_096;
 /// A label is at most 32 bytes, a location some 40.
 const MAX_FILE_BYTES: u32 = 4_096;
 /// Four files of each DIMM; the largest machines have 128 DIMMs.
 const MAX_FILES: u32 = 4_096;
 /// Where the counters of the last check are kept.
 const COUNTERS: &str = "counters";
-/// Whether there ever was an event: then the component stays visible, and it is to be seen that it was cleared.
-const SEEN: &str = "seen";
 
 /// The checker.
 pub struct MemoryEdac;
@@ -42,21 +42,7 @@ pub struct MemoryEdac;
 pub type Config = error_limits::Limits<1>;
 
 fn config() -> Result<(Config, Policy), Error> {
-    let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, read).map_err(Error::failed)
-}
-
-fn seen_before() -> bool {
-    matches!(state::get(SEEN), Ok(Some(_)))
-}
-
-/// Remembers that there was an event.
-fn remember(events: &[history::StoredEvent]) -> Result<(), AccessError> {
-    if events.is_empty() || seen_before() {
-        return Ok(());
-    }
-    state::set(SEEN, b"1")
+    policy::configured(&patterns::CATALOG, Config::read)
 }
 
 /// The counters; none on a machine without EDAC.
@@ -81,7 +67,7 @@ impl Checker for MemoryEdac {
         let (config, policy) = config()?;
         let since = config.since(context.now);
         let events = history::own_events(since, MAX_EVENTS)?;
-        remember(&events)?;
+        remember_seen(&events)?;
         let dimms = read_counters()?;
         let saved = if dimms.is_empty() {
             None
@@ -119,7 +105,7 @@ impl Checker for MemoryEdac {
                 log!(warn, "counters are not kept: {}", error.text());
             }
         }
-        Ok(report)
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 
@@ -136,19 +122,16 @@ impl KmsgWatcher for MemoryEdac {
 impl Scanner for MemoryEdac {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
         let (config, policy) = config()?;
-        let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
-            Ok(log) => log.messages,
-            // The counters say the most of it.
-            Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        // The counters say the most of it.
+        let messages = read_log(&line::PATTERNS)?.unwrap_or_default();
         let events = as_stored(line::events(context, &messages));
         let dimms = read_counters()?;
         let judge = |events: &[_]| {
             let ruled = |name: &str| policy.names(name);
             evaluate::judge(context, &config, ruled, events, &dimms, None, || false).0
         };
-        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
+        let report = policy.judge(context, &events, || Ok(boots(context, [])), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 

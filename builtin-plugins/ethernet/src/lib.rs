@@ -8,7 +8,7 @@ pub mod patterns;
 mod tests;
 
 use gpud_builtin_shared::kernel_lines::KernelLines;
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
 };
@@ -58,5 +58,6 @@ gpud_sdk::member!(COMPONENT => Ethernet + kmsg_watcher + scanner: Descriptor::ne
 )
 .tags(&["network", COMPONENT])
 .set_healthy_clears_events()
+.judged_by_kernel_log()
 .metric(METRIC, "Lines about network cards and bonds within the last hour, by kind (number)")
 .config_schema(&policy::schema(policy::NOTHING_ELSE, &patterns::CATALOG)));

@@ -1,6 +1,7 @@
 //! Kernel lines of network cards and bonds, Linux 5.4 to 6.18. Per family: [`bonding`], [`drivers`] and [`links`].
 //!
-//! A line begins `‹driver› ‹PCI id› ‹interface›: ` (`netdev_printk` in `net/core/dev.c`), `‹driver› ‹PCI id›: `
+//! A line begins `‹driver› ‹PCI id› ‹interface›: ` (`netdev_printk` in `net/core/dev.c`; the state of an interface that is
+//! coming or going follows its name), `‹driver› ‹PCI id›: `
 //! (`dev_printk`), `‹driver› ‹PCI id› ‹RDMA device›: ` (`__ibdev_printk` in `drivers/infiniband/core/device.c`),
 //! `infiniband ‹RDMA device›: ` (`dev_printk` of an RDMA device) or, of a bond, `‹interface›: `. All are matched from the beginning of the line. Interfaces without a card (`docker0`, `veth…`) are
 //! left out by that.
@@ -9,7 +10,7 @@ mod bonding;
 mod drivers;
 mod links;
 
-use gpud_builtin_shared::kernel_lines::{INTERFACE, MatchedLine};
+use gpud_builtin_shared::kernel_lines::{INTERFACE, MatchedLine, without_state};
 use gpud_builtin_shared::patterns::Entry;
 use gpud_sdk::incidents::begins_with_process;
 
@@ -36,13 +37,16 @@ struct LineSource<'a> {
     card: &'a str,
     /// The interface or RDMA device; empty where the line has none.
     interface: &'a str,
+    /// The interface is neither coming nor going.
+    is_registered: bool,
     /// The rest.
     text: &'a str,
 }
 
 impl<'a> LineSource<'a> {
     fn read(line: &'a str) -> Option<Self> {
-        let (who, text) = line.split_once(": ")?;
+        let (before, text) = line.split_once(": ")?;
+        let who = without_state(before);
         let mut words = who.split(' ');
         let driver = words.next()?;
         let card = words.next()?;
@@ -59,6 +63,7 @@ impl<'a> LineSource<'a> {
             driver,
             card,
             interface,
+            is_registered: who == before,
             text,
         })
     }

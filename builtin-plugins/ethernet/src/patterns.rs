@@ -5,19 +5,19 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 11] = [
-    r"^bnxt_en [0-9a-fA-F:.]+( [^ ]+)?: ((Non-f|F)atal firmware reset event|Firmware (non-)?fatal reset event|Firmware reset aborted|Firmware not responding|Error \(timeout: |Resp cmpl intr err msg: |Driver recovery watchdog, |Error recovery info: |Chip temperature has gone above)",
-    "^bnxt_en [0-9a-fA-F:.]+( [^ ]+)?: QPLIB: cmdq.* timedout",
+    r"^bnxt_en [0-9a-fA-F:.]+( [^:]+)?: ((Non-f|F)atal firmware reset event|Firmware (non-)?fatal reset event|Firmware reset aborted|Firmware not responding|Error \(timeout: |Resp cmpl intr err msg: |Driver recovery watchdog, |Error recovery info: |Chip temperature has gone above)",
+    "^bnxt_en [0-9a-fA-F:.]+( [^:]+)?: QPLIB: cmdq.* timedout",
     "^(infiniband|ice|i40e|iavf|idpf|irdma)[ :].*([Uu]nrecoverable|non-recoverable|tx_timeout recovery unsuccessful|Rebuild failed, unload)",
-    "^(infiniband|(ice|i40e|iavf|idpf) [0-9a-fA-F:.]+) [^ ]+: (critical PE Error|HMC Error|PE Push Error)",
-    r"^ena [0-9a-fA-F:.]+( [^ ]+)?: (Keep alive watchdog timeout|ENA admin queue is not in running state|The number of lost tx completions is above|Lost TX completions are above|Reset attempt failed|Device reset completed successfully|Wait for completion \(polling\) timeout)",
-    "^(infiniband ([^ ]*efa|rdmap)[^ ]*|efa [0-9a-fA-F:.]+( [^ ]+)?): (Failed to process command |Failed to submit command |Wait for completion|The device (didn't send any completion|sent a completion))",
-    "^[a-z0-9_]+ [0-9a-fA-F:.]+ [^ ]+: (Detected (Tx|Hardware) Unit Hang|initiating reset due to (tx timeout|lost link))",
-    "^[a-z0-9_]+ [0-9a-fA-F:.]+( [^ ]+)?: (Adapter removed|PCIe link lost)",
-    "^[a-z0-9_]+ [0-9a-fA-F:.]+( [^ ]+)?: .*[Nn]etwork adapter (has been|was) stopped because it (has over ?heated|overheated)",
+    "^(infiniband|(ice|i40e|iavf|idpf) [0-9a-fA-F:.]+) [^:]+: (critical PE Error|HMC Error|PE Push Error)",
+    r"^ena [0-9a-fA-F:.]+( [^:]+)?: (Keep alive watchdog timeout|ENA admin queue is not in running state|The number of lost tx completions is above|Lost TX completions are above|Reset attempt failed|Device reset completed successfully|Wait for completion \(polling\) timeout)",
+    "^(infiniband ([^ ]*efa|rdmap)[^ ]*|efa [0-9a-fA-F:.]+( [^:]+)?): (Failed to process command |Failed to submit command |Wait for completion|The device (didn't send any completion|sent a completion))",
+    "^[a-z0-9_]+ [0-9a-fA-F:.]+ [^:]+: (Detected (Tx|Hardware) Unit Hang|initiating reset due to (tx timeout|lost link))",
+    "^[a-z0-9_]+ [0-9a-fA-F:.]+( [^:]+)?: (Adapter removed|PCIe link lost)",
+    "^[a-z0-9_]+ [0-9a-fA-F:.]+( [^:]+)?: .*[Nn]etwork adapter (has been|was) stopped because it (has over ?heated|overheated)",
     "^[a-z0-9_]+ [0-9a-fA-F:.]+ [^ ]+: .*([Ll]ink (is )?([Dd]own|[Uu]p)|Link (DOWN|ACTIVE))",
     r"^[^ ]+: (\(slave [^ ]+\): link status definitely (down|up)|link status definitely (down|up) for interface |now running without any active interface|(first )?active interface up|Warning: No 802\.3ad response)",
 ];

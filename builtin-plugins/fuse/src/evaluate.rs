@@ -75,7 +75,8 @@ pub fn judge(context: &CheckContext, inputs: Inputs<'_>, before: &Memory) -> (Re
             return (Report::of(state), Memory::default());
         }
         Err(error) => {
-            let state = failed(context, &error.text()).info("data", data(&mut []));
+            let state = with_evidence(HealthState::unjudged(context, &error));
+            let state = state.info("data", data(&mut []));
             return (Report::of(state), before.clone());
         }
     };
@@ -129,7 +130,8 @@ fn state(context: &CheckContext, all: usize, denied: usize, troubles: &[&str]) -
         if troubles.len() > listed.len() {
             text.push_str(&format!("; and {} more", troubles.len() - listed.len()));
         }
-        return failed(context, &text);
+        let reason = "error listing fuse connections";
+        return with_evidence(HealthState::unhealthy(context, reason).error(text));
     }
     let reason = "successfully fuse connection(s)";
     if denied == 0 {
@@ -140,8 +142,7 @@ fn state(context: &CheckContext, all: usize, denied: usize, troubles: &[&str]) -
         .error(format!("{ROOT}: permission denied"))
 }
 
-fn failed(context: &CheckContext, error: &str) -> HealthState {
-    let mut state = HealthState::unhealthy(context, "error listing fuse connections").error(error);
+fn with_evidence(mut state: HealthState) -> HealthState {
     state.evidence.push(Evidence::File(ROOT.to_owned()));
     state
 }

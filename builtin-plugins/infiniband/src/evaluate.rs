@@ -112,50 +112,17 @@ fn judge(
 
     memory.exclude(&config.exclude_devices);
     let root = &config.class_root;
-    let class = class::read(
-        machine,
-        root,
-        &config.exclude_devices,
-        &memory.silent,
-        |device, number| memory.refuses_counters(device, number),
-    );
-    let (class, problem) = match class {
-        Ok(class) => (class, None),
-        // No driver has a device: as if the folder were empty, and said as GPUd says it.
-        Err(AccessError::NotFound(_)) => {
-            let class = Class {
-                is_empty: true,
-                ..Class::default()
-            };
-            let missing =
-                format!("could not read {root:?}: stat {root}: no such file or directory");
-            (class, Some(missing))
-        }
+    let (class, problem) = match read_class(machine, config, &memory) {
+        Ok(read) => read,
         Err(error) => {
             let state = HealthState::unhealthy(context, NOT_LOADED)
                 .error(format!("could not read {root:?}: {}", error.text()));
             return Ok(Report::of(state));
         }
     };
-    let reads_any = class
-        .ports
-        .iter()
-        .any(|port| port.is_infiniband() || port.link_layer.is_empty())
-        || !class.unreadable.is_empty();
-    // Ports that were there, or that an operator says are there, are missed.
-    let misses = memory.knows_ports() || (config.expected.is_some() && class.is_empty);
-    if !reads_any && !misses {
-        let mut state = HealthState::healthy(context, NO_PORTS);
-        if !class.ports.is_empty() {
-            let look = CheckView {
-                expected: &expected,
-                class: &class,
-                memory: &memory,
-            };
-            let data = shown::data(&look, config.expected.is_some()).map_err(Error::failed)?;
-            state = state.info("data", data);
-        }
-        return Ok(Report::of(state));
+    if !concerns_ports(config, &class, &memory) {
+        let look = CheckView::new(&expected, &class, &memory);
+        return without_ports(context, config, &look);
     }
 
     let broken = |reason: &str, error: &AccessError| {
@@ -176,11 +143,7 @@ fn judge(
     memory.wake(&context.boot_id, now);
     memory.product = product;
     memory.meet(&class);
-    let before_step = CheckView {
-        expected: &expected,
-        class: &class,
-        memory: &memory,
-    };
+    let before_step = CheckView::new(&expected, &class, &memory);
     let failing = before_step.is_failing();
     if remembers {
         memory.step(config, &expected, &class, failing, now);
@@ -191,14 +154,63 @@ fn judge(
             return broken("error inserting ib ports into store", &error);
         }
     }
-    let look = CheckView {
-        expected: &expected,
-        class: &class,
-        memory: &memory,
-    };
+    let look = CheckView::new(&expected, &class, &memory);
     let state = verdict(context, config, &look, problem);
     let data = shown::data(&look, config.expected.is_some()).map_err(Error::failed)?;
     Ok(shown::metrics(Report::of(state.info("data", data)), &class))
+}
+
+/// Reads the ports. Where no driver has a device it is as if the folder were empty, said as GPUd says it.
+fn read_class(
+    machine: &impl Machine,
+    config: &Config,
+    memory: &Memory,
+) -> Result<(Class, Option<String>), AccessError> {
+    let root = &config.class_root;
+    let class = class::read(
+        machine,
+        root,
+        &config.exclude_devices,
+        &memory.silent,
+        |device, number| memory.refuses_counters(device, number),
+    );
+    match class {
+        Ok(class) => Ok((class, None)),
+        Err(AccessError::NotFound(_)) => {
+            let class = Class {
+                is_empty: true,
+                ..Class::default()
+            };
+            let missing =
+                format!("could not read {root:?}: stat {root}: no such file or directory");
+            Ok((class, Some(missing)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether there are ports to judge, or ports that are missed: those that were there, or that an operator says are there.
+fn concerns_ports(config: &Config, class: &Class, memory: &Memory) -> bool {
+    let reads_any = class
+        .ports
+        .iter()
+        .any(|port| port.is_infiniband() || port.link_layer.is_empty())
+        || !class.unreadable.is_empty();
+    reads_any || memory.knows_ports() || (config.expected.is_some() && class.is_empty)
+}
+
+/// The report of a machine without InfiniBand ports; its other ports are shown.
+fn without_ports(
+    context: &CheckContext,
+    config: &Config,
+    look: &CheckView<'_>,
+) -> Result<Report, Error> {
+    let mut state = HealthState::healthy(context, NO_PORTS);
+    if !look.class.ports.is_empty() {
+        let data = shown::data(look, config.expected.is_some()).map_err(Error::failed)?;
+        state = state.info("data", data);
+    }
+    Ok(Report::of(state))
 }
 
 fn verdict(

@@ -24,7 +24,7 @@ pub mod shown;
 pub mod wording;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_builtin_shared::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     history, incidents, state, sysfs,
@@ -98,9 +98,7 @@ impl Machine for Node {
 
 impl Checker for Infiniband {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let (config, policy) =
-            policy::settings(&document, &patterns::CATALOG, Config::read).map_err(Error::failed)?;
+        let (config, policy) = policy::configured(&patterns::CATALOG, Config::read)?;
         let report = evaluate::check(context, &config, &Driver::ask(), &Node)?;
         let past = PolicyInput::ask(context, &policy, true)?;
         Ok(policy.add(context, past.as_ref(), report))

@@ -26,6 +26,17 @@ pub struct CheckView<'a> {
     pub memory: &'a Memory,
 }
 
+impl<'a> CheckView<'a> {
+    /// Returns a view of these.
+    pub fn new(expected: &'a Expected, class: &'a Class, memory: &'a Memory) -> Self {
+        Self {
+            expected,
+            class,
+            memory,
+        }
+    }
+}
+
 /// Parts of a reason and the ports that they name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReasonParts {

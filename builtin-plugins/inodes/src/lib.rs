@@ -2,8 +2,8 @@
 
 pub mod evaluate;
 
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::mounts;
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, log, sysfs};
 
 use evaluate::{Config, Filesystem, SCHEMA};
@@ -35,9 +35,9 @@ impl Checker for Inodes {
                 }
             }
         }
-        let before = Memory::load()?;
-        let (mut report, after) = evaluate::judge(context, &config, &found, &unread, &before);
-        after.keep(&before)?;
+        let mut report = findings::check(|before| {
+            Ok(evaluate::judge(context, &config, &found, &unread, before))
+        })?;
         mounts::say_not_visible(&mut report, &not_visible);
         Ok(report)
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report};
 use serde_json::json;
 
@@ -144,6 +144,11 @@ pub fn judge(
     }
     let (mut report, after) = findings::judge(context, &words.join("; "), &found, before);
     report.events.extend(events);
+    (with_readings(report, sensors), after)
+}
+
+/// Adds what the sensors read: metrics, and the document under `data`.
+fn with_readings(mut report: Report, sensors: &[Sensor]) -> Report {
     let mut by_status: BTreeMap<Status, u64> = BTreeMap::new();
     for sensor in sensors {
         *by_status.entry(sensor.status).or_default() += 1;
@@ -165,10 +170,7 @@ pub fn judge(
             )
         })
         .collect();
-    (
-        findings::with_data(report, &json!({ "sensors": shown })),
-        after,
-    )
+    findings::with_data(report, &json!({ "sensors": shown }))
 }
 
 fn unread(key: &str, what: &str, why: &str) -> Finding {

@@ -65,6 +65,7 @@ fn parse_line(line: &str) -> Option<Entry> {
         sensor,
         what,
         asserted,
+        sentence: None,
     })
 }
 

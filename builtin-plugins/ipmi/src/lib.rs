@@ -16,9 +16,9 @@ pub mod patterns;
 pub mod sensors;
 pub mod states;
 
-use gpud_builtin_shared::findings::{self, Memory};
-use gpud_builtin_shared::patterns::policy::{self, Policy, PolicyInput};
+use gpud_builtin_shared::policy::{self, Policy, PolicyInput};
 use gpud_builtin_shared::program;
+use gpud_sdk::findings;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     state, sysfs,
@@ -44,9 +44,7 @@ pub struct Ipmi;
 
 impl Checker for Ipmi {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let (config, policy) = policy::settings(&document, &patterns::CATALOG, Config::parse)
-            .map_err(Error::failed)?;
+        let (config, policy) = policy::configured(&patterns::CATALOG, Config::parse)?;
         by_policy(context, &policy, ask_controller(context, &config)?)
     }
 }
@@ -99,13 +97,16 @@ fn ask_controller(context: &CheckContext, config: &Config) -> Result<Report, Err
             .unwrap_or_else(|| Err("ipmitool is gone".to_owned()))
             .and_then(|text| sensors::read(&text)),
     };
-    let before = Memory::load()?;
-    let (report, after) = evaluate::judge(context, config, &inputs, &mut log_memory, &before);
-    after.keep(&before)?;
-    let text = log_memory.save();
-    if saved.as_ref() != Some(&text) {
-        state::set(SEEN, text.as_bytes())?;
-    }
+    let report = findings::check(|before| {
+        Ok(evaluate::judge(
+            context,
+            config,
+            &inputs,
+            &mut log_memory,
+            before,
+        ))
+    })?;
+    state::set_changed(SEEN, saved.as_deref(), &log_memory.save())?;
     Ok(report)
 }
 

@@ -29,6 +29,19 @@ pub struct Entry {
     pub what: String,
     /// False: it is over.
     pub asserted: bool,
+    /// What the source itself says, where it writes sentences.
+    pub sentence: Option<Sentence>,
+}
+
+/// An entry's sentence, as Dell's controllers write them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// The sentence.
+    pub text: String,
+    /// How grave the source calls it; used, and set, only where the catalogue does not have what it says.
+    pub weight: Option<Weight>,
+    /// Whether it says that the part is well, whatever was wrong with it.
+    pub is_well: bool,
 }
 
 /// The entries, in the order of the log.
@@ -54,6 +67,7 @@ fn parse_line(line: &str) -> Option<Entry> {
             sensor: "Operating system".to_owned(),
             what: rest.to_owned(),
             asserted: true,
+            sentence: None,
         });
     }
     let (sensor, rest) = rest.split_once(',')?;
@@ -72,12 +86,16 @@ fn parse_line(line: &str) -> Option<Entry> {
         sensor: sensor.to_owned(),
         what: what.to_owned(),
         asserted,
+        sentence: None,
     })
 }
 
 impl Entry {
     /// The state of the sensor that it tells of, where the catalogue has it.
     pub fn state(&self) -> Option<&'static State> {
+        if self.own_weight().is_some() {
+            return None;
+        }
         states::find(states::of_sensor(&self.sensor), &self.what)
     }
 
@@ -89,15 +107,27 @@ impl Entry {
             (Some(state), true) => state.weight,
             (Some(state), false) => state.gone,
             (None, false) => Weight::Fine,
-            (None, true) if has(&CRITICAL) => Weight::Fatal,
-            (None, true) if has(&WARNING) => Weight::Warning,
-            (None, true) => Weight::Fine,
+            (None, true) => match self.own_weight() {
+                Some(weight) => weight,
+                None if has(&CRITICAL) => Weight::Fatal,
+                None if has(&WARNING) => Weight::Warning,
+                None => Weight::Fine,
+            },
         };
         match weight {
             Weight::Fine => EventType::Info,
             Weight::Warning => EventType::Warning,
             Weight::Failed | Weight::Fatal => EventType::Critical,
         }
+    }
+
+    fn own_weight(&self) -> Option<Weight> {
+        self.sentence.as_ref()?.weight
+    }
+
+    /// Whether it says that its part is well, whatever was wrong with it.
+    pub fn is_well(&self) -> bool {
+        self.sentence.as_ref().is_some_and(|one| one.is_well)
     }
 
     /// The log has no room. Where the controller overwrites the oldest entries, this is not the last one.

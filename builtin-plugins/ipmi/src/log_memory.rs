@@ -40,6 +40,7 @@ impl LogMemory {
                 since: now,
                 when,
                 critical: false,
+                text: None,
             };
             self.open.0.entry(key).or_insert(trouble);
         }

@@ -1,8 +1,8 @@
 //! Troubles of the event log that are not over.
 //!
 //! An end is what the controller logs as such (`Deasserted`), another state of the same sensor (`Fully Redundant` after
-//! `Redundancy Lost`), redundancy that is back, a new part in the place of the old one, a log that was cleared, or the
-//! sensor that no longer shows the trouble. Where none of these comes, time ends it.
+//! `Redundancy Lost`), redundancy that is back, a new part in the place of the old one, a sentence that the part is well, a
+//! log that was cleared, or the sensor that no longer shows the trouble. Where none of these comes, time ends it.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +28,9 @@ pub struct Trouble {
     pub when: String,
     /// Whether it is one of the grave ones.
     pub critical: bool,
+    /// The source's own sentence, where it writes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// The open troubles by sensor and what happened.
@@ -57,6 +60,11 @@ impl Open {
     }
 
     fn take_one(&mut self, now: u64, entry: &Entry) {
+        if entry.is_well() {
+            let own = format!("{} ", entry.sensor);
+            self.0.retain(|key, _| !key.starts_with(&own));
+            return;
+        }
         let state = entry.state();
         let gone = format!("{}{GONE}", entry.key());
         let key = if entry.asserted {
@@ -80,6 +88,7 @@ impl Open {
                 since: now,
                 when: entry.when.clone(),
                 critical: event_type == EventType::Critical,
+                text: entry.sentence.as_ref().map(|one| one.text.clone()),
             };
             self.0.insert(key, trouble);
         } else if state.is_some_and(|state| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpud_builtin_shared::patterns::Entry;
-use gpud_builtin_shared::patterns::policy::Policy;
+use gpud_builtin_shared::policy::Policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
 use gpud_sdk::{CheckContext, Event, Message, Report};

@@ -14,7 +14,7 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
@@ -125,8 +125,7 @@ fn judge(
 }
 
 fn read_config() -> Result<(Config, Policy), Error> {
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
+    policy::configured(&patterns::CATALOG, Config::parse)
 }
 
 gpud_sdk::member!(COMPONENT => KernelStalls + kmsg_watcher + scanner: Descriptor::new(

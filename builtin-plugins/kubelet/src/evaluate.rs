@@ -3,8 +3,8 @@
 //! The kubelet's own health check decides. Where nobody answers there, systemd tells whether anybody should.
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::service::Service;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::net::Response;
 use gpud_sdk::{AccessError, CheckContext, Error, Report};

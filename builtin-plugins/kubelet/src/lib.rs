@@ -4,8 +4,8 @@ pub mod config;
 pub mod evaluate;
 pub mod pods;
 
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::service::{self, Service};
+use gpud_sdk::findings;
 use gpud_sdk::net::{self, Endpoint, Response};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 
@@ -35,10 +35,7 @@ pub struct Kubelet;
 impl Checker for Kubelet {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let before = Memory::load()?;
-        let (report, after) = evaluate::evaluate(context, &config, &Node, &before)?;
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| evaluate::evaluate(context, &config, &Node, before))
     }
 }
 

@@ -9,52 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpud_builtin_shared::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
-use gpud_sdk::{
-    CheckContext, EventType, Evidence, Health, HealthState, Recovery, RepairAction, Report,
-};
+use gpud_sdk::verdict::{Verdict, list};
+use gpud_sdk::{CheckContext, EventType, Health, Recovery, RepairAction, Report};
 
 use crate::Config;
 use crate::row::{CORRECTED, DEFERRED, PLACE, PREVIOUS_BOOT, STORM, STORM_OVER, UNHANDLED};
 
 /// Metric of errors by severity.
 pub const METRIC: &str = "machine_check_errors";
-/// Kernel log records that a verdict points to.
-const MAX_EVIDENCE: usize = 8;
 /// Places that a reason names.
 const MAX_NAMED: usize = 4;
-
-/// A verdict in the making.
-struct Verdict {
-    health: Health,
-    reasons: Vec<String>,
-    actions: Vec<RepairAction>,
-    recovery: Vec<Recovery>,
-    evidence: Vec<Evidence>,
-}
-
-impl Verdict {
-    fn add(&mut self, health: Health, reason: String, action: RepairAction, ways: &[Recovery]) {
-        if self.health == Health::Healthy || health == Health::Unhealthy {
-            self.health = health;
-        }
-        self.reasons.push(reason);
-        if !self.actions.contains(&action) {
-            self.actions.push(action);
-        }
-        // Any listed way is taken to be enough, so a way must clear all of it.
-        if self.reasons.len() == 1 {
-            self.recovery = ways.to_vec();
-        } else {
-            self.recovery.retain(|way| ways.contains(way));
-        }
-    }
-
-    fn point_to<'a>(&mut self, events: impl Iterator<Item = &'a StoredEvent>) {
-        let room = MAX_EVIDENCE.saturating_sub(self.evidence.len());
-        let evidence = events.flat_map(|stored| &stored.event.evidence);
-        self.evidence.extend(evidence.take(room).cloned());
-    }
-}
 
 /// Judges the events of the look-back, newest first. `hardware` tells whether the machine has anything that could report
 /// such errors; asked only where no event does.
@@ -64,30 +28,14 @@ pub fn check(
     events: &[StoredEvent],
     hardware: impl FnOnce() -> bool,
 ) -> Report {
-    let mut verdict = Verdict {
-        health: Health::Healthy,
-        reasons: Vec::new(),
-        actions: Vec::new(),
-        recovery: Vec::new(),
-        evidence: Vec::new(),
-    };
+    let mut verdict = Verdict::default();
     uncorrected(&mut verdict, context, config, events);
     unresolved(&mut verdict, context, events);
     corrected(&mut verdict, context, config, events);
     storms(&mut verdict, context, config, events);
 
     let counts = Counts::of(events);
-    let reason = if verdict.reasons.is_empty() {
-        "ok".to_owned()
-    } else {
-        verdict.reasons.join("; ")
-    };
-    let mut state = HealthState::new(context, verdict.health, reason).info("data", counts.json());
-    for action in verdict.actions {
-        state = state.action(action, "");
-    }
-    state.recovery = verdict.recovery;
-    state.evidence = verdict.evidence;
+    let state = verdict.state(context, "ok").info("data", counts.json());
     let report = Report {
         supported: !events.is_empty() || hardware(),
         ..Report::of(state)
@@ -180,7 +128,7 @@ fn unresolved(verdict: &mut Verdict, context: &CheckContext, events: &[StoredEve
             .filter_map(|stored| fact(&stored.event, PLACE))
             .collect();
         if !places.is_empty() {
-            let reason = format!("{} {what}: {}", places.len(), list(places.into_iter()));
+            let reason = format!("{} {what}: {}", places.len(), list(places, MAX_NAMED));
             let ways = [Recovery::Reboot, Recovery::SetHealthy];
             verdict.add(Health::Degraded, reason, RepairAction::RebootSystem, &ways);
             verdict.point_to(found());
@@ -212,7 +160,7 @@ fn corrected(
         let reason = format!(
             "too many corrected hardware errors within {} h: {}",
             config.corrected_window_seconds / 3_600,
-            list(places.iter().map(String::as_str))
+            list(places, MAX_NAMED)
         );
         let ways = [Recovery::NextGoodReading, Recovery::SetHealthy];
         let action = RepairAction::HardwareInspection;
@@ -244,7 +192,7 @@ fn storms(verdict: &mut Verdict, context: &CheckContext, config: &Config, events
         .map(|(place, _)| place)
         .collect();
     if !going.is_empty() {
-        let places = list(going.into_iter());
+        let places = list(going, MAX_NAMED);
         let reason = format!("storm of corrected machine checks: {places}");
         let ways = [Recovery::NextGoodReading, Recovery::SetHealthy];
         let action = RepairAction::HardwareInspection;
@@ -255,15 +203,6 @@ fn storms(verdict: &mut Verdict, context: &CheckContext, config: &Config, events
 fn window(context: &CheckContext, config: &Config) -> u64 {
     let length = config.corrected_window_seconds.saturating_mul(1000);
     context.now.saturating_sub(length)
-}
-
-fn list<'a>(mut places: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let named: Vec<&str> = places.by_ref().take(MAX_NAMED).collect();
-    let mut text = named.join(", ");
-    if places.len() > 0 {
-        text.push_str(&format!(" and {} more", places.len()));
-    }
-    text
 }
 
 /// Errors of the look-back by severity.

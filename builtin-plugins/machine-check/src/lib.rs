@@ -15,21 +15,21 @@ pub mod patterns;
 mod examples;
 pub mod row;
 
-use gpud_builtin_shared::error_limits;
-use gpud_builtin_shared::patterns::policy::{self, Policy};
-use gpud_sdk::incidents::{as_stored, boots};
+use gpud_builtin_shared::policy::{self, Policy};
+use gpud_builtin_shared::settings::error_limits;
+use gpud_sdk::findings;
+use gpud_sdk::incidents::{as_stored, boots, read_log, remember_seen, seen_before};
 use gpud_sdk::{
-    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
-    Scanner, history, kmsg, state, sysfs,
+    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
+    history, state, sysfs,
 };
 
-/// Most events that `history` gives, and most messages that `kmsg` does.
+/// What a machine lacks where the component does not apply.
+const MISSING: &str = "no processor that reports machine checks, and none so far";
+/// Most events that `history` gives.
 const MAX_EVENTS: u32 = 10_000;
-const MAX_MESSAGES: u32 = 4_096;
 /// Where a firmware record of which more may come is kept.
 const RECORD: &str = "record";
-/// Whether there ever was an event: then the component stays visible, and it is to be seen that it was cleared.
-const SEEN: &str = "seen";
 /// A machine with machine-check registers, or with firmware that reports errors, has one of these.
 const SOURCES: [&str; 2] = [
     "/sys/devices/system/machinecheck",
@@ -43,21 +43,7 @@ pub struct MachineCheck;
 pub type Config = error_limits::Limits<2>;
 
 fn config() -> Result<(Config, Policy), Error> {
-    let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, read).map_err(Error::failed)
-}
-
-fn seen_before() -> bool {
-    matches!(state::get(SEEN), Ok(Some(_)))
-}
-
-/// Remembers that there was an event.
-fn remember(events: &[history::StoredEvent]) -> Result<(), AccessError> {
-    if events.is_empty() || seen_before() {
-        return Ok(());
-    }
-    state::set(SEEN, b"1")
+    policy::configured(&patterns::CATALOG, Config::read)
 }
 
 fn hardware() -> bool {
@@ -69,9 +55,10 @@ impl Checker for MachineCheck {
         let (config, policy) = config()?;
         let since = config.since(context.now);
         let events = history::own_events(since, MAX_EVENTS)?;
-        remember(&events)?;
+        remember_seen(&events)?;
         let judge = |events: &[_]| evaluate::check(context, &config, events, hardware);
-        Ok(policy.judge(context, &events, || policy::boots(context, since), judge)?)
+        let report = policy.judge(context, &events, || policy::boots(context, since), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 
@@ -103,16 +90,13 @@ impl KmsgWatcher for MachineCheck {
 impl Scanner for MachineCheck {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
         let (config, policy) = config()?;
-        let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
-            Ok(log) => log.messages,
-            // Without the log there is no evidence of a fault.
-            Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        // Without the log there is no evidence of a fault.
+        let messages = read_log(&line::PATTERNS)?.unwrap_or_default();
         let (events, _) = row::events(context, &messages, || None);
         let events = as_stored(events);
         let judge = |events: &[_]| evaluate::check(context, &config, events, hardware);
-        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
+        let report = policy.judge(context, &events, || Ok(boots(context, [])), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 

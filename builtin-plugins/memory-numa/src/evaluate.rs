@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::files::{gauge, percent};
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::json;
 
@@ -201,8 +201,8 @@ fn nodes(config: &Config, facts: &Facts) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::facts::{Node, Pool};
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     fn facts() -> Facts {
         let node = |name, kb: u64, cpus| {

@@ -6,7 +6,7 @@ pub mod evaluate;
 pub mod facts;
 
 use gpud_builtin_shared::files::{read_all, read_optional, segment};
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use evaluate::{Config, SCHEMA};
@@ -26,10 +26,7 @@ impl Checker for MemoryNuma {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let facts = read()?;
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &facts, &before);
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| Ok(evaluate::judge(context, &config, &facts, before)))
     }
 }
 

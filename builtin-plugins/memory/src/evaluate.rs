@@ -17,41 +17,28 @@ pub struct Verdict {
     pub warning: Option<String>,
 }
 
-/// Judges one reading of `/proc/meminfo` and, when that could be read, the size of BPF programs.
+/// Judges one reading of `/proc/meminfo` and, when that could be read, the size of BPF programs. That is shown and not judged:
+/// where it cannot be read, `error` says why.
 ///
 /// # Errors
-/// That of `bpf`, when it cannot tell whether it has an answer.
+/// `/proc/meminfo` cannot be read or understood: then nothing is known. That of `bpf`, when it cannot tell whether it has an
+/// answer.
 pub fn judge(
     context: &CheckContext,
     meminfo: Result<String, AccessError>,
     bpf: impl FnOnce() -> Result<bpf::Answer, AccessError>,
 ) -> Result<Verdict, AccessError> {
-    let memory = match meminfo
-        .map_err(|e| e.text())
-        .and_then(|text| Memory::parse(&text))
-    {
-        Ok(memory) => memory,
-        Err(error) => {
-            let state = HealthState::unhealthy(context, "error getting virtual memory")
-                .error(error)
-                .info("data", data(&Memory::default(), "", 0));
-            return Ok(Verdict {
-                report: Report::of(state),
-                warning: None,
-            });
-        }
-    };
+    let memory = Memory::parse(&meminfo?).map_err(AccessError::Other)?;
     let percent = memory.used_percent();
     let used_percent = format!("{percent:.2}");
     let data = |bpf| data(&memory, &used_percent, bpf);
-    let state = match bpf()? {
-        Ok(bpf) => HealthState {
-            error: bpf.note,
-            ..HealthState::healthy(context, "ok").info("data", data(bpf.bytes))
-        },
-        Err(error) => HealthState::unhealthy(context, "error getting bpf jit buffer bytes")
-            .error(error)
-            .info("data", data(0)),
+    let (bytes, note) = match bpf()? {
+        Ok(bpf) => (bpf.bytes, bpf.note),
+        Err(error) => (0, Some(error)),
+    };
+    let state = HealthState {
+        error: note,
+        ..HealthState::healthy(context, "ok").info("data", data(bytes))
     };
     let report = Report::of(state)
         .gauge("memory_total_bytes", memory.total as f64)
@@ -146,26 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn only_a_fault_of_vmallocinfo_is_a_verdict() {
-        let broken = "error getting bpf jit buffer bytes";
+    fn the_size_of_bpf_programs_is_no_verdict() {
         let cases = [
-            (Ok(bpf(0, None)), Health::Healthy, "ok", None),
-            (
-                Ok(bpf(0, Some("large"))),
-                Health::Healthy,
-                "ok",
-                Some("large"),
-            ),
-            (
-                Err("gone".to_owned()),
-                Health::Unhealthy,
-                broken,
-                Some("gone"),
-            ),
+            (Ok(bpf(0, None)), None),
+            (Ok(bpf(0, Some("large"))), Some("large")),
+            (Err("gone".to_owned()), Some("gone")),
         ];
-        for (answer, health, reason, error) in cases {
+        for (answer, error) in cases {
             let verdict = judge(&context(), Ok(MEMINFO.into()), || Ok(answer)).unwrap();
-            let mut state = HealthState::new(&context(), health, reason).info("data", data_with(0));
+            let mut state = HealthState::healthy(&context(), "ok").info("data", data_with(0));
             state.error = error.map(str::to_owned);
             assert_eq!(verdict.report.states, [state]);
             assert_eq!(verdict.report.metrics.len(), 5);
@@ -180,18 +156,10 @@ mod tests {
 
     #[test]
     fn no_meminfo_no_more_questions() {
-        let denied = Err(AccessError::Denied("/proc/meminfo".into()));
-        let verdict = judge(&context(), denied, || panic!("not asked")).unwrap();
-        let [state] = verdict.report.states.as_slice() else {
-            panic!("one state")
-        };
-        assert_eq!(state.health, Health::Unhealthy);
-        assert_eq!(state.reason, "error getting virtual memory");
-        assert_eq!(
-            state.error.as_deref(),
-            Some("/proc/meminfo: permission denied")
-        );
-        assert!(state.extra_info[0].1.starts_with(r#"{"total_bytes":0,"#));
-        assert!(verdict.report.metrics.is_empty());
+        let denied = AccessError::Denied("/proc/meminfo".into());
+        let found = judge(&context(), Err(denied.clone()), || panic!("not asked"));
+        assert_eq!(found, Err(denied));
+        let found = judge(&context(), Ok(String::new()), || panic!("not asked"));
+        assert!(matches!(found, Err(AccessError::Other(_))), "{found:?}");
     }
 }

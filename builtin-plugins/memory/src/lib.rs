@@ -12,7 +12,7 @@ mod examples;
 pub mod procfs;
 
 use gpud_builtin_shared::cached::CachedAnswer;
-use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_builtin_shared::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     log, state, sysfs,
@@ -37,8 +37,7 @@ pub struct Memory;
 
 impl Checker for Memory {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+        let policy = policy::configured_alone(&patterns::CATALOG)?;
         let verdict = evaluate::judge(
             context,
             sysfs::read_to_string("/proc/meminfo", MAX_MEMINFO_BYTES),

@@ -10,7 +10,7 @@ pub mod patterns;
 mod examples;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_builtin_shared::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
     history, kmsg,
@@ -26,8 +26,7 @@ pub struct Nccl;
 
 impl Checker for Nccl {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+        let policy = policy::configured_alone(&patterns::CATALOG)?;
         let report = evaluate::check(&Driver::ask(), || {
             history::own_events(0, 1).map(|events| !events.is_empty())
         })?;

@@ -9,7 +9,7 @@ pub mod interface;
 use std::collections::BTreeSet;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
 
 use config::Config;
@@ -60,20 +60,18 @@ impl Checker for NetworkInterface {
             .as_deref()
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(
-            context,
-            &config,
-            &interfaces,
-            left_out,
-            &mut history,
-            &before,
-        );
-        after.keep(&before)?;
+        let report = findings::check(|before| {
+            Ok(evaluate::judge(
+                context,
+                &config,
+                &interfaces,
+                left_out,
+                &mut history,
+                before,
+            ))
+        })?;
         let text = serde_json::to_string(&history).map_err(Error::failed)?;
-        if kept.as_ref() != Some(&text) {
-            state::set(HISTORY, text.as_bytes())?;
-        }
+        state::set_changed(HISTORY, kept.as_deref(), &text)?;
         Ok(report)
     }
 }

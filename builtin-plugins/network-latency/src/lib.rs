@@ -4,7 +4,7 @@
 pub mod config;
 pub mod evaluate;
 
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, net};
 
 use config::Config;
@@ -15,13 +15,10 @@ pub struct NetworkLatency;
 impl Checker for NetworkLatency {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
-        let before = Memory::load()?;
         let measured = evaluate::measure(&config, |endpoint, timeout_ms| {
             net::tcp_connect(&endpoint.host, endpoint.port, timeout_ms)
         });
-        let (report, after) = evaluate::judge(context, &config, &measured, &before)?;
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| evaluate::judge(context, &config, &measured, before))
     }
 }
 

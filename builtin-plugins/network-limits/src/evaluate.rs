@@ -1,8 +1,8 @@
 //! The verdict.
 
 use gpud_builtin_shared::files::{gauge, percent};
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Report};
 
 use crate::conntrack::{Before, Conntrack};
@@ -83,42 +83,9 @@ pub fn judge(
     let mut found = Vec::new();
     let mut healthy = Vec::new();
     if let Some(table) = &inputs.conntrack {
-        let used = percent(table.count, table.max);
-        let text = format!(
-            "{} of {} tracked connections ({used:.0} %)",
-            table.count, table.max
-        );
-        let dropped = table.new_drops(inputs.drops_before);
-        if used >= 100.0 {
-            let text = format!("connection tracking table is full: {text}");
-            found.push(Finding::unhealthy("conntrack", "conntrack_full", text));
-        } else if used >= gauge(config.conntrack) {
-            let text = format!("connection tracking table is nearly full: {text}");
-            found.push(Finding::degraded(
-                "conntrack",
-                "conntrack_nearly_full",
-                text,
-            ));
-        }
-        if dropped > 0 {
-            let text = format!(
-                "{dropped} packets dropped since the last check because a connection could not be tracked"
-            );
-            found.push(Finding::degraded(
-                "conntrack drops",
-                "conntrack_drops",
-                text,
-            ));
-        }
-        found = found
-            .into_iter()
-            .map(|one| one.advice(CONNTRACK_ADVICE))
-            .collect();
-        let unknown = match table.drops {
-            Some(_) => "",
-            None => ", dropped packets are not told (to root only)",
-        };
-        healthy.push(format!("{text}{unknown}"));
+        let (findings, text) = connections(config, table, inputs.drops_before);
+        found.extend(findings);
+        healthy.push(text);
     }
     if let Some(ports) = &inputs.ports {
         let size = ports.range.size();
@@ -161,12 +128,48 @@ pub fn judge(
     (report, after)
 }
 
+/// What is wrong with the table of tracked connections, and how full it is in words.
+fn connections(
+    config: &Config,
+    table: &Conntrack,
+    drops_before: Option<Before>,
+) -> (Vec<Finding>, String) {
+    let mut found = Vec::new();
+    let used = percent(table.count, table.max);
+    let text = format!(
+        "{} of {} tracked connections ({used:.0} %)",
+        table.count, table.max
+    );
+    if used >= 100.0 {
+        let text = format!("connection tracking table is full: {text}");
+        found.push(Finding::unhealthy("conntrack", "conntrack_full", text));
+    } else if used >= gauge(config.conntrack) {
+        let text = format!("connection tracking table is nearly full: {text}");
+        let finding = Finding::degraded("conntrack", "conntrack_nearly_full", text);
+        found.push(finding);
+    }
+    let dropped = table.new_drops(drops_before);
+    if dropped > 0 {
+        let text = format!(
+            "{dropped} packets dropped since the last check because a connection could not be tracked"
+        );
+        let finding = Finding::degraded("conntrack drops", "conntrack_drops", text);
+        found.push(finding);
+    }
+    let found = found.into_iter().map(|one| one.advice(CONNTRACK_ADVICE));
+    let unknown = match table.drops {
+        Some(_) => "",
+        None => ", dropped packets are not told (to root only)",
+    };
+    (found.collect(), format!("{text}{unknown}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ports::Range;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     fn verdict(inputs: &Inputs) -> (Health, String, Vec<String>) {
         let context = test_context("network-limits", 1_000);

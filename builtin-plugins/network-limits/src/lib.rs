@@ -9,8 +9,8 @@ pub mod patterns;
 pub mod ports;
 
 use gpud_builtin_shared::files::{self, read_optional};
-use gpud_builtin_shared::findings::Memory;
-use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_builtin_shared::policy::{self, PolicyInput};
+use gpud_sdk::findings;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     state, sysfs,
@@ -35,9 +35,7 @@ pub struct NetworkLimits;
 
 impl Checker for NetworkLimits {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let (config, policy) = policy::settings(&document, &patterns::CATALOG, Config::parse)
-            .map_err(Error::failed)?;
+        let (config, policy) = policy::configured(&patterns::CATALOG, Config::parse)?;
         let kept = state::get_string(DROPS)?;
         let inputs = Inputs {
             conntrack: read_conntrack()?,
@@ -52,9 +50,8 @@ impl Checker for NetworkLimits {
                 state::set(DROPS, text.as_bytes())?;
             }
         }
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &inputs, &before);
-        after.keep(&before)?;
+        let report =
+            findings::check(|before| Ok(evaluate::judge(context, &config, &inputs, before)))?;
         let past = PolicyInput::ask(context, &policy, false)?;
         Ok(policy.add(context, past.as_ref(), report))
     }

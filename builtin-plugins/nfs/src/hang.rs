@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpud_builtin_shared::patterns::policy::{self, Policy, PolicyInput};
+use gpud_builtin_shared::policy::{self, Policy, PolicyInput};
 use gpud_sdk::history::{Reboot, StoredEvent};
 use gpud_sdk::incidents;
 use gpud_sdk::{AccessError, CheckContext, Evidence, HealthState, Recovery, RepairAction};

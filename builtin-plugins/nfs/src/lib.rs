@@ -17,7 +17,7 @@ mod examples;
 pub mod probe;
 pub mod script;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher,
     Message, Report, Scanner, exec, history, incidents, state, sysfs,
@@ -121,8 +121,7 @@ fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
 }
 
 fn read_config() -> Result<(Config, Policy), Error> {
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
+    policy::configured(&patterns::CATALOG, Config::parse)
 }
 
 fn judge<R>(context: &CheckContext, mut history: KernelLogHistory<R>) -> Result<Report, Error>

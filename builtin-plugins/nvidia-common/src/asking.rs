@@ -33,12 +33,6 @@ impl From<AccessError> for Failure {
 
 /// Answers of the host, made handy.
 pub trait Asking<T> {
-    /// `None` where the GPU cannot do this.
-    ///
-    /// # Errors
-    /// All others.
-    fn if_supported(self) -> Result<Option<T>, AccessError>;
-
     /// Says what was tried.
     ///
     /// # Errors
@@ -47,14 +41,6 @@ pub trait Asking<T> {
 }
 
 impl<T> Asking<T> for Result<T, AccessError> {
-    fn if_supported(self) -> Result<Option<T>, AccessError> {
-        match self {
-            Ok(value) => Ok(Some(value)),
-            Err(AccessError::NotSupported(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     fn trying(self, what: &'static str) -> Result<T, Failure> {
         self.map_err(|error| Failure {
             trying: what,
@@ -261,18 +247,6 @@ mod tests {
         assert_eq!(
             Failure::from(error()).text(),
             "nvmlX of GPU 0: Unknown Error"
-        );
-    }
-
-    #[test]
-    fn what_a_gpu_cannot_do_is_no_failure() {
-        let unsupported: Result<u32, _> = Err(AccessError::NotSupported("x".into()));
-        assert_eq!(unsupported.if_supported(), Ok(None));
-        assert_eq!(Ok(5).if_supported(), Ok(Some(5)));
-        let lost: Result<u32, _> = Err(AccessError::SourceLost("x".into()));
-        assert_eq!(
-            lost.if_supported(),
-            Err(AccessError::SourceLost("x".into()))
         );
     }
 }

@@ -1,4 +1,7 @@
-//! From findings to a state.
+//! From what is wrong with GPUs to a state.
+//!
+//! Unlike a [`Finding`](gpud_sdk::findings::Finding) of the SDK, it makes no events: what GPUs answer is judged at each
+//! check, and a checker that has events makes them itself.
 
 use gpud_sdk::{CheckContext, Evidence, Health, HealthState, Recovery, RepairAction, log};
 use serde::Serialize;
@@ -11,9 +14,9 @@ const MAX_DATA: usize = 60 << 10;
 /// Most pieces of evidence; the host's bound.
 const MAX_EVIDENCE: usize = 64;
 
-/// Something that is not well.
+/// Something that is wrong with GPUs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct GpuFinding {
     health: Health,
     reason: String,
     action: Option<(RepairAction, &'static str)>,
@@ -22,7 +25,7 @@ pub struct Finding {
     reading: Option<&'static str>,
 }
 
-impl Finding {
+impl GpuFinding {
     fn new(health: Health, reason: impl Into<String>) -> Self {
         Self {
             health,
@@ -77,7 +80,7 @@ impl Finding {
 pub fn state(
     context: &CheckContext,
     healthy: impl Into<String>,
-    findings: Vec<Finding>,
+    findings: Vec<GpuFinding>,
 ) -> HealthState {
     let worst = findings.iter().map(|finding| &finding.health);
     match worst.max_by_key(|health| rank(health)) {
@@ -89,7 +92,7 @@ pub fn state(
 /// Apart from what each check does as a rule.
 #[cold]
 #[inline(never)]
-fn of_findings(context: &CheckContext, worst: &Health, findings: &[Finding]) -> HealthState {
+fn of_findings(context: &CheckContext, worst: &Health, findings: &[GpuFinding]) -> HealthState {
     let reasons = findings.iter().map(|finding| finding.reason.as_str());
     let mut state = HealthState::new(context, worst.clone(), text::join(reasons, "; "))
         .clears_by(Recovery::NextGoodReading);
@@ -152,15 +155,15 @@ mod tests {
 
     #[test]
     fn findings_come_together() {
-        let inspect = Finding::unhealthy("a")
+        let inspect = GpuFinding::unhealthy("a")
             .action(RepairAction::HardwareInspection, "look")
             .about([gpu(0)])
             .read_from("nvmlA");
-        let reboot = Finding::unhealthy("b")
+        let reboot = GpuFinding::unhealthy("b")
             .action(RepairAction::RebootSystem, "boot")
             .error("e")
             .about([gpu(0)]);
-        let warm = Finding::degraded("c")
+        let warm = GpuFinding::degraded("c")
             .about([gpu(0), gpu(1)])
             .read_from("nvmlC");
         for (findings, health, reason, action, subject, evidence) in [
@@ -204,7 +207,7 @@ mod tests {
     fn many_gpus_make_no_report_that_is_refused() {
         let long = "x".repeat(200);
         let findings = (0..128).map(|index| {
-            Finding::degraded(long.clone())
+            GpuFinding::degraded(long.clone())
                 .error(long.clone())
                 .about([gpu(index)])
                 .read_from("nvmlC")

@@ -2,7 +2,7 @@
 //! does not use is not in its guest.
 //!
 //! Such a checker asks each GPU for a plain struct ([`asking::check`]), and its `evaluate` makes a report of the answers:
-//! rows for the document under `data`, metrics, and [`Finding`]s, to which [`trouble::findings`] adds what did not answer.
+//! rows for the document under `data`, metrics, and [`GpuFinding`]s, to which [`trouble::findings`] adds what did not answer.
 
 pub mod asking;
 pub mod bus;
@@ -20,8 +20,9 @@ pub mod text;
 pub mod trouble;
 
 pub use asking::{Asking, Failure, GpuAnswer, Questions, SeenNow};
-pub use finding::{Finding, state, with_data};
+pub use finding::{GpuFinding, state, with_data};
 pub use gpu::Gpu;
+pub use gpud_sdk::nvml::IfSupported;
 
 /// Tags of a component of NVIDIA GPUs.
 pub const fn tags(component: &str) -> [&str; 4] {

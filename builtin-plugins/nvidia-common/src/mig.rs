@@ -171,7 +171,7 @@ fn read(text: &str) -> Parts {
 mod tests {
     use super::*;
     use crate::testing::{GPU_0, GPU_1, NOW, context, failing, gpu};
-    use crate::{Finding, GpuAnswer, trouble};
+    use crate::{GpuAnswer, GpuFinding, trouble};
     use gpud_sdk::AccessError;
     use proptest::prelude::*;
 
@@ -251,7 +251,7 @@ mod tests {
     fn whom_a_state_is_about() {
         let lost: Vec<GpuAnswer<()>> = vec![failing(0, AccessError::SourceLost("x".into()))];
         let lost = trouble::findings(&lost, "");
-        let warm = || Finding::degraded("warm").read_from("nvmlDeviceGetTemperature");
+        let warm = || GpuFinding::degraded("warm").read_from("nvmlDeviceGetTemperature");
         for (findings, answered, expected) in [
             // By the subject, or for want of an answer.
             (lost, [false, true], [true, false]),
@@ -264,7 +264,7 @@ mod tests {
                 [true, true],
             ),
             (
-                vec![Finding::unhealthy("of none")],
+                vec![GpuFinding::unhealthy("of none")],
                 [true, true],
                 [false, false],
             ),

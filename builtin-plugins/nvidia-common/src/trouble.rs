@@ -11,7 +11,7 @@ use gpud_builtin_shared::time::rfc3339;
 use gpud_sdk::types::TimeoutInfo;
 use gpud_sdk::{AccessError, Health, RepairAction};
 
-use crate::{Failure, Finding, Gpu, GpuAnswer, text};
+use crate::{Failure, Gpu, GpuAnswer, GpuFinding, text};
 
 /// Words for a GPU that fell off the bus.
 pub const LOST: &str = "GPU lost";
@@ -54,7 +54,7 @@ impl Kind {
 
 /// One finding for each kind of trouble that there is, the worst first. `getting` is the reason for a failure that says
 /// nothing of the GPU, such as `error getting power`.
-pub fn findings<T>(asked: &[GpuAnswer<T>], getting: &str) -> Vec<Finding> {
+pub fn findings<T>(asked: &[GpuAnswer<T>], getting: &str) -> Vec<GpuFinding> {
     findings_by(asked, |_| getting)
 }
 
@@ -62,7 +62,7 @@ pub fn findings<T>(asked: &[GpuAnswer<T>], getting: &str) -> Vec<Finding> {
 pub fn findings_by<'a, 'r, T>(
     asked: &'a [GpuAnswer<T>],
     getting: impl Fn(&'a Failure) -> &'r str,
-) -> Vec<Finding> {
+) -> Vec<GpuFinding> {
     let failed: Vec<(&Gpu, &Failure)> = asked
         .iter()
         .filter_map(|asked| Some((&asked.gpu, asked.answer.as_ref().err()?)))
@@ -79,7 +79,7 @@ pub fn findings_by<'a, 'r, T>(
 fn of_failures<'a, 'r>(
     failed: &[(&'a Gpu, &'a Failure)],
     getting: &dyn Fn(&'a Failure) -> &'r str,
-) -> Vec<Finding> {
+) -> Vec<GpuFinding> {
     let finding = |kind: Kind| {
         let of_kind = || {
             let failed = failed.iter();
@@ -96,12 +96,12 @@ fn of_failures<'a, 'r>(
         let finding = match kind {
             Kind::Lost => reboot(LOST),
             Kind::NeedsReset => reboot(NEEDS_RESET),
-            Kind::NotAnswering => Finding::unhealthy(text::join(
+            Kind::NotAnswering => GpuFinding::unhealthy(text::join(
                 of_kind().filter_map(|(gpu, failure)| not_answering(gpu, &failure.error)),
                 ", ",
             )),
-            Kind::Failed => Finding::unhealthy(text::join(reasons(), ", ")),
-            Kind::NotAllowed => Finding::degraded(text::join(reasons(), ", ")),
+            Kind::Failed => GpuFinding::unhealthy(text::join(reasons(), ", ")),
+            Kind::NotAllowed => GpuFinding::degraded(text::join(reasons(), ", ")),
         };
         let errors = of_kind().map(|(gpu, failure)| error(kind, gpu, &failure.text()));
         Some(finding.error(text::join(errors, "; ")).about(gpus))
@@ -109,8 +109,8 @@ fn of_failures<'a, 'r>(
     KINDS.into_iter().filter_map(finding).collect()
 }
 
-fn reboot(words: &'static str) -> Finding {
-    Finding::unhealthy(words).action(RepairAction::RebootSystem, words)
+fn reboot(words: &'static str) -> GpuFinding {
+    GpuFinding::unhealthy(words).action(RepairAction::RebootSystem, words)
 }
 
 /// The technical side. What is well known is put first, since other programs look for it.

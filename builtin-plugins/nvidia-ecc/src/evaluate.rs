@@ -1,6 +1,8 @@
 //! From readings to a report.
 
-use gpud_builtin_nvidia_common::{Failure, Finding, Gpu, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{
+    Failure, Gpu, GpuFinding, SeenNow, state, text, trouble, with_data,
+};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde::Serialize;
 
@@ -125,7 +127,7 @@ fn errors_row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> ErrorsRow<'a> {
 }
 
 /// GPUs with more uncorrected errors since their last reset than an operator allows.
-fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<Finding> {
+fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<GpuFinding> {
     let found: Vec<(&Gpu, u64)> = seen
         .answered()
         .filter_map(|(gpu, reading)| Some((gpu, reading.uncorrected_since_reset()?)))
@@ -140,14 +142,14 @@ fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<Finding> {
             gpu.label()
         )
     });
-    let finding = Finding::degraded(text::join(items, ", "));
+    let finding = GpuFinding::degraded(text::join(items, ", "));
     let gpus = found.iter().map(|(gpu, _)| (*gpu).clone());
     Some(finding.about(gpus).read_from("nvmlDeviceGetTotalEccErrors"))
 }
 
 /// GPUs whose on-chip memory has had more uncorrectable errors than the driver finds acceptable: NVIDIA's criterion for a
 /// board that has to be serviced.
-fn exceeded(seen: &SeenNow<Reading>) -> Option<Finding> {
+fn exceeded(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
     let found: Vec<(&Gpu, &Reading)> = seen
         .answered()
         .filter(|(_, reading)| reading.sram.is_some_and(|sram| sram.threshold_exceeded))
@@ -158,7 +160,7 @@ fn exceeded(seen: &SeenNow<Reading>) -> Option<Finding> {
     let items = found
         .iter()
         .map(|(gpu, reading)| sram::exceeded(gpu, &Uncorrected::of(reading)));
-    let finding = Finding::unhealthy(text::join(items, ", "))
+    let finding = GpuFinding::unhealthy(text::join(items, ", "))
         .action(RepairAction::HardwareInspection, INSPECT);
     let gpus = found.iter().map(|(gpu, _)| (*gpu).clone());
     Some(finding.about(gpus).read_from(SRAM_STATUS))

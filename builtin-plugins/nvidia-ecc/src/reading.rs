@@ -1,7 +1,7 @@
 //! What a GPU tells of its ECC.
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Asking, Failure};
+use gpud_builtin_nvidia_common::{Asking, Failure, IfSupported};
 use gpud_sdk::AccessError;
 use gpud_sdk::nvml::{Answers, EccError, EccPeriod, MemoryLocation, Question, SramEccStatus};
 

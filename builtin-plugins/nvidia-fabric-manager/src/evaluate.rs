@@ -2,7 +2,7 @@
 
 use gpud_builtin_nvidia_common::trouble::{LOST, NEEDS_RESET};
 use gpud_builtin_nvidia_common::{
-    Failure, Finding, Gpu, GpuAnswer, SeenNow, product, state, text, with_data,
+    Failure, Gpu, GpuAnswer, GpuFinding, SeenNow, product, state, text, with_data,
 };
 use gpud_sdk::{AccessError, CheckContext, RepairAction, Report};
 use serde::Serialize;
@@ -145,7 +145,7 @@ pub fn evaluate(
     let reason = text::join(&verdict.reasons, "; ");
     let finding = verdict.unhealthy.then(|| {
         let judged = broken.iter().filter(|_| judged);
-        about(Finding::unhealthy(&reason), judged)
+        about(GpuFinding::unhealthy(&reason), judged)
     });
     let document = Document {
         fabric_manager_active: active,
@@ -161,7 +161,7 @@ pub fn evaluate(
 }
 
 /// A GPU that the driver gave up is for a reboot; nothing else follows from a fabric's state alone.
-fn about<'a>(mut finding: Finding, broken: impl Iterator<Item = &'a Broken<'a>>) -> Finding {
+fn about<'a>(mut finding: GpuFinding, broken: impl Iterator<Item = &'a Broken<'a>>) -> GpuFinding {
     let (mut errors, mut gone) = (Vec::new(), None);
     let mut gpus = Vec::new();
     for broken in broken {

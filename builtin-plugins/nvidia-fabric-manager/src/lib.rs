@@ -8,7 +8,9 @@ pub mod log;
 pub mod reader;
 
 use gpud_builtin_nvidia_common::bus::devices;
-use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, product, remembered, tags};
+use gpud_builtin_nvidia_common::{
+    Failure, IfSupported, Questions, asking, product, remembered, tags,
+};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, Report, history, net, sysfs,

@@ -1,6 +1,6 @@
 //! From what is there to a report.
 
-use gpud_builtin_nvidia_common::{Finding, Gpu, GpuAnswer, SeenNow, state, text, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuAnswer, GpuFinding, SeenNow, state, text, with_data};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{AccessError, CheckContext, Event, EventType, HealthState, RepairAction, Report};
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ pub fn evaluate(
         return healthy(format!("nvidia gpu count matching thresholds ({found})"));
     }
     let reason = format!("nvidia gpu count mismatch (found {found}, expected {expected})");
-    let mut finding = Finding::unhealthy(&reason).about(gone.iter().cloned());
+    let mut finding = GpuFinding::unhealthy(&reason).about(gone.iter().cloned());
     if !missing.is_empty() {
         finding = finding.error(text::join(&missing, "; "));
     }

@@ -6,7 +6,7 @@
 //! none.
 
 use gpud_builtin_nvidia_common::Gpu;
-use gpud_builtin_shared::findings::{self, Finding, Memory, with_data};
+use gpud_sdk::findings::{self, Finding, Memory, with_data};
 use gpud_sdk::nvml::Identity;
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub fn evaluate(
         .collect();
     let count = |wanted| modes.iter().filter(|(_, mode)| *mode == wanted).count();
     let healthy = format!(
-        "{} GPU(s) were checked: GSP firmware enabled on {}, disabled on {}, not told by {}",
+        "{} GPU(s) were checked: GSP firmware enabled on {}, disabled on {}, unknown on {}",
         gpus.len(),
         count(Some(true)),
         count(Some(false)),
@@ -135,7 +135,7 @@ mod tests {
         let counts = |on, off, none| {
             let all = on + off + none;
             format!(
-                "{all} GPU(s) were checked: GSP firmware enabled on {on}, disabled on {off}, not told by {none}"
+                "{all} GPU(s) were checked: GSP firmware enabled on {on}, disabled on {off}, unknown on {none}"
             )
         };
         for (config, modes, health, reason) in [

@@ -5,7 +5,7 @@ pub mod evaluate;
 
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
@@ -27,10 +27,7 @@ impl Checker for GspFirmwareMode {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let gpus = nvml::ask(&[Question::Identity])?;
         let gpus: Vec<_> = gpus.iter().flat_map(Answers::identity).collect();
-        let before = Memory::load()?;
-        let (report, after) = evaluate::evaluate(context, config, &gpus, &before);
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| Ok(evaluate::evaluate(context, config, &gpus, before)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! From readings and what is remembered to a report.
 
-use gpud_builtin_nvidia_common::{Finding, Gpu, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
 use gpud_builtin_shared::time::rfc3339;
 use gpud_sdk::{
     AccessError, CheckContext, Event, EventType, Evidence, Recovery, RepairAction, Report,
@@ -144,7 +144,7 @@ pub fn evaluate(
             count => {
                 let gpus = seen.gpus.iter().map(|asked| &asked.gpu);
                 let gpus = gpus.filter(|gpu| minutes.has(&gpu.uuid)).cloned();
-                let finding = Finding::unhealthy(frequency(count, "exceeded"))
+                let finding = GpuFinding::unhealthy(frequency(count, "exceeded"))
                     .action(RepairAction::HardwareInspection, "")
                     .about(gpus)
                     .read_from(READING);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::findings::{self, Finding, Memory, with_data};
+use gpud_sdk::findings::{self, Finding, Memory, with_data};
 use gpud_sdk::nvml::{Identity, MigDevice};
 use gpud_sdk::{CheckContext, Report};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ pub mod evaluate;
 
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::nvml::{self, Answers, MigDevice, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
@@ -34,10 +34,7 @@ impl Checker for Inventory {
             gpus: gpus.iter().flat_map(Answers::identity).collect(),
             mig: gpus.iter().filter_map(parts).collect(),
         };
-        let before = Memory::load()?;
-        let (report, after) = evaluate::evaluate(context, &machine, &before);
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| Ok(evaluate::evaluate(context, &machine, before)))
     }
 }
 

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// NVML field of [`Kind::Effective`], by which it is seen whether a GPU has the counters of Blackwell.
+pub const EFFECTIVE_FIELD: u32 = 219;
+
 /// What a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -61,7 +64,7 @@ impl Kind {
             Self::LinkRecovery => Some(215),
             Self::FailedRecovery => Some(214),
             Self::Integrity => Some(211),
-            Self::Effective => Some(219),
+            Self::Effective => Some(EFFECTIVE_FIELD),
         }
     }
 

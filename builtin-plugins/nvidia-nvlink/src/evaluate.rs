@@ -1,6 +1,6 @@
 //! From readings and the kernel's complaint to a report.
 
-use gpud_builtin_nvidia_common::{Finding, SeenNow, product, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{GpuFinding, SeenNow, product, state, text, trouble, with_data};
 use gpud_builtin_shared::boots::is_of_this_boot;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{AccessError, CheckContext, Evidence, HealthState, Recovery, RepairAction, Report};
@@ -112,11 +112,11 @@ impl<'a> Summary<'a> {
     }
 
     /// A reboot can bring back links that are down, and ways of which the driver knows nothing.
-    fn finding(&self, reason: String, seen: &SeenNow<Reading>) -> Finding {
+    fn finding(&self, reason: String, seen: &SeenNow<Reading>) -> GpuFinding {
         let unknown = self.probed == self.pairs && self.no_way() && self.codes.contains(&"U");
         let down = seen.gpus.iter().map(|asked| &asked.gpu);
         let down = down.filter(|gpu| self.inactive.contains(&&*gpu.uuid));
-        let finding = Finding::unhealthy(format!("{reason}{}", self.details()))
+        let finding = GpuFinding::unhealthy(format!("{reason}{}", self.details()))
             .about(down.cloned())
             .read_from("nvmlDeviceGetNvLinkState");
         match !self.inactive.is_empty() || unknown {
@@ -131,7 +131,7 @@ fn judge(
     config: &Config,
     seen: &SeenNow<Reading>,
     summary: &Summary<'_>,
-) -> Result<String, Box<Finding>> {
+) -> Result<String, Box<GpuFinding>> {
     let total = seen.gpus.len();
     // In MIG mode there is no way to other GPUs, and that is as it should be.
     let apart = seen.answered().filter(|(_, reading)| reading.mig).count();
@@ -167,7 +167,7 @@ fn judge(
 }
 
 /// A call that hangs for long is more than a GPU that does not answer.
-fn stuck(seen: &SeenNow<Reading>) -> Option<Finding> {
+fn stuck(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
     let hanging = seen.gpus.iter().filter_map(|asked| {
         let error = &asked.answer.as_ref().err()?.error;
         match error {
@@ -182,7 +182,7 @@ fn stuck(seen: &SeenNow<Reading>) -> Option<Finding> {
         "NVIDIA NVLink health check has not completed for {}; NVIDIA driver may be unresponsive",
         duration((longest + 500) / 1000)
     );
-    let finding = Finding::unhealthy(reason).about([asked.gpu.clone()]);
+    let finding = GpuFinding::unhealthy(reason).about([asked.gpu.clone()]);
     Some(finding.action(
         RepairAction::RebootSystem,
         "NVIDIA driver may be unresponsive",
@@ -238,7 +238,7 @@ pub fn evaluate(
     });
     let mut findings = Vec::new();
     if complaint.is_some() {
-        findings.push(Finding::unhealthy(MESSAGE).action(RepairAction::RebootSystem, MESSAGE));
+        findings.push(GpuFinding::unhealthy(MESSAGE).action(RepairAction::RebootSystem, MESSAGE));
     }
     findings.extend(stuck(seen));
     findings.extend(trouble::findings(&seen.gpus, "error getting nvlink"));
@@ -279,7 +279,7 @@ pub fn evaluate(
 
 /// The report of a scan that could not read the kernel log, which it may read.
 pub fn unread(context: &CheckContext, error: &AccessError) -> Report {
-    Report::of(HealthState::unhealthy(context, "failed to read kmsg").error(error.text()))
+    Report::of(HealthState::unjudged(context, error))
 }
 
 fn with_kernel(

@@ -13,9 +13,11 @@ pub mod reading;
 pub mod rising;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, fields, mig, remembered, tags};
+use gpud_builtin_nvidia_common::{
+    Failure, IfSupported, SeenNow, asking, fields, mig, remembered, tags,
+};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{
@@ -24,7 +26,7 @@ use gpud_sdk::{
 };
 
 use crate::config::Config;
-use crate::counters::{KINDS, Kind, Memory, Values};
+use crate::counters::{EFFECTIVE_FIELD, KINDS, Kind, Memory, Values};
 use crate::evaluate::{CRC, ENABLED, RECOVERY, REPLAY, SUPPORTED};
 use crate::reading::{Errors, Link, Reading};
 use crate::rising::Rises;
@@ -97,16 +99,10 @@ fn judge(
     if let Some(report) = asking::closed(context, &driver) {
         return Ok(report);
     }
-    let document = gpud_sdk::config::document();
-    let (config, policy) =
-        policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)?;
+    let (config, policy) = policy::configured(&patterns::CATALOG, Config::parse)?;
     let mut gpus = nvml::ask(&[Question::Nvlinks, Question::MigEnabled])?;
-    let fields = gpus.iter().map(fields_of_links);
-    let fields = fields.max_by_key(Vec::len).unwrap_or_default();
-    for questions in fields.chunks(MAX_QUESTIONS) {
-        nvml::ask_more(&mut gpus, questions)?;
-    }
-    let seen = SeenNow::of(driver, &gpus, read);
+    let has_fields = ask_fields(&mut gpus)?;
+    let seen = SeenNow::of(driver, &gpus, |gpu| read(gpu, has_fields));
     // A scan has nothing to compare with.
     let rises = match history::available() {
         true => compare(context, &seen)?,
@@ -128,13 +124,31 @@ fn judge(
     Ok(report)
 }
 
-/// Returns what each GPU is asked about its links where it does not count errors in the way of GPUs before Blackwell.
-fn fields_of_links(gpu: &Answers) -> Vec<Question> {
-    let links = gpu.nvlinks().unwrap_or_default();
-    if links.iter().any(|link| link.errors.is_some()) {
-        return Vec::new();
+/// Asks for the counters that GPUs have from Blackwell on, and returns whether a GPU has them. One link is tried first:
+/// whether the older counters answer says nothing, for a driver may answer those with zeros.
+fn ask_fields(gpus: &mut [Answers]) -> Result<bool, AccessError> {
+    let link_to_try = |gpu: &Answers| {
+        let links = gpu.nvlinks().unwrap_or_default();
+        let active = links.iter().find(|link| link.active);
+        active.or(links.first()).map(|link| link.link)
+    };
+    let Some(tried) = gpus.iter().find_map(link_to_try) else {
+        return Ok(false);
+    };
+    nvml::ask_more(gpus, &[Question::FieldValue((EFFECTIVE_FIELD, tried))])?;
+    let has_fields = |gpu: &&Answers| gpu.field_value(EFFECTIVE_FIELD, tried).is_ok();
+    let questions = gpus.iter().filter(has_fields).map(fields_of_links);
+    let questions = questions.max_by_key(Vec::len).unwrap_or_default();
+    for questions in questions.chunks(MAX_QUESTIONS) {
+        nvml::ask_more(gpus, questions)?;
     }
-    let links = links.iter().map(|link| link.link);
+    Ok(!questions.is_empty())
+}
+
+/// Returns the questions for the fields of each link of a GPU.
+fn fields_of_links(gpu: &Answers) -> Vec<Question> {
+    let links = gpu.nvlinks().unwrap_or_default().into_iter();
+    let links = links.map(|link| link.link);
     let fields = Kind::ALL.iter().filter_map(|kind| kind.field());
     links
         .flat_map(|link| {
@@ -169,7 +183,7 @@ fn compare(context: &CheckContext, seen: &SeenNow<Reading>) -> Result<Vec<Rises>
     Ok(all)
 }
 
-fn read(gpu: &Answers) -> Result<Reading, Failure> {
+fn read(gpu: &Answers, has_fields: bool) -> Result<Reading, Failure> {
     let link = |link: nvml::Nvlink| {
         Ok(Link {
             number: link.link,
@@ -179,7 +193,7 @@ fn read(gpu: &Answers) -> Result<Reading, Failure> {
                 recovery: errors.recovery,
                 crc: errors.crc,
             }),
-            counters: counters(gpu, &link)?,
+            counters: counters(gpu, &link, has_fields)?,
         })
     };
     let links = gpu.nvlinks().if_supported()?.map(|links| {
@@ -193,15 +207,15 @@ fn read(gpu: &Answers) -> Result<Reading, Failure> {
     })
 }
 
-/// Reads the counters of a link, in whichever way the GPU has them.
-fn counters(gpu: &Answers, link: &nvml::Nvlink) -> Result<Values, AccessError> {
+/// Reads the counters of a link, in whichever way the GPU has them. Fields are looked up only where they were asked for.
+fn counters(gpu: &Answers, link: &nvml::Nvlink, has_fields: bool) -> Result<Values, AccessError> {
     let mut values = [None; KINDS];
     for (value, kind) in values.iter_mut().zip(Kind::ALL) {
         *value = match (kind, link.errors, kind.field()) {
             (Kind::Replay, Some(errors), _) => Some(errors.replay),
             (Kind::Recovery, Some(errors), _) => Some(errors.recovery),
             (Kind::Crc, Some(errors), _) => Some(errors.crc),
-            (_, None, Some(field)) => {
+            (_, _, Some(field)) if has_fields => {
                 let number = if_readable(gpu.field_value(field, link.link))?;
                 number.and_then(fields::as_whole)
             }

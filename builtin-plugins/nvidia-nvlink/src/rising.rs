@@ -1,6 +1,6 @@
 //! What rising error counters mean: findings and events.
 
-use gpud_builtin_nvidia_common::{Finding, Gpu, text};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, text};
 use gpud_sdk::{CheckContext, Event, EventType, RepairAction};
 
 use crate::config::Config;
@@ -79,7 +79,7 @@ impl Rises {
 }
 
 /// Returns the findings about all GPUs: one about links that fail, and one about links to watch.
-pub fn findings(rises: &[Rises], config: &Config) -> Vec<Finding> {
+pub fn findings(rises: &[Rises], config: &Config) -> Vec<GpuFinding> {
     let about = |weight: Weight| {
         let gpus = rises.iter().filter(|of_gpu| of_gpu.worst(config) == weight);
         let gpus: Vec<&Rises> = gpus.collect();
@@ -89,12 +89,12 @@ pub fn findings(rises: &[Rises], config: &Config) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     if let Some((gpus, words)) = about(Weight::Failure) {
-        let finding = Finding::unhealthy(format!("NVLink errors rise: {words}"))
+        let finding = GpuFinding::unhealthy(format!("NVLink errors rise: {words}"))
             .action(RepairAction::HardwareInspection, INSPECT);
         findings.push(finding.about(gpus).read_from(READ_FROM));
     }
     if let Some((gpus, words)) = about(Weight::Warning) {
-        let finding = Finding::degraded(format!("NVLink checksum errors rise: {words}"));
+        let finding = GpuFinding::degraded(format!("NVLink checksum errors rise: {words}"));
         findings.push(finding.about(gpus).read_from(READ_FROM));
     }
     findings

@@ -3,7 +3,7 @@
 //! Lanes are not given up to save power, so fewer than there could be are lanes that failed. The generation is given up
 //! while a GPU is idle, so it is judged of busy ones only. Both only after some checks in a row: a link may be training.
 
-use gpud_builtin_nvidia_common::{Finding, Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, trouble, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde::Serialize;
 
@@ -91,9 +91,9 @@ impl Reading {
         }
     }
 
-    fn findings(&self, gpu: &Gpu, config: &Config, streak: Streak) -> Vec<Finding> {
+    fn findings(&self, gpu: &Gpu, config: &Config, streak: Streak) -> Vec<GpuFinding> {
         let finding = |what: String, advice, reading| {
-            Finding::degraded(format!("GPU {} PCIe {what}", gpu.label()))
+            GpuFinding::degraded(format!("GPU {} PCIe {what}", gpu.label()))
                 .action(RepairAction::HardwareInspection, advice)
                 .about([gpu.clone()])
                 .read_from(reading)

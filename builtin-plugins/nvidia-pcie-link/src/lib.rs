@@ -4,7 +4,7 @@ pub mod config;
 pub mod evaluate;
 pub mod memory;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, remembered, tags};
+use gpud_builtin_nvidia_common::{Failure, IfSupported, Questions, asking, remembered, tags};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_nvidia_common::{Finding, Gpu, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Report};
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub fn evaluate(
                 text::join(items, ", ")
             }
         };
-        let finding = Finding::unhealthy(reason).about(off.iter().copied().cloned());
+        let finding = GpuFinding::unhealthy(reason).about(off.iter().copied().cloned());
         findings.push(finding.read_from(READING));
     }
     findings.extend(trouble::findings(

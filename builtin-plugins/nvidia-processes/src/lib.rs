@@ -5,7 +5,7 @@ pub mod evaluate;
 pub mod process;
 
 use gpud_builtin_nvidia_common::{
-    Asking, Failure, GpuAnswer, Questions, SeenNow, asking, remembered, tags,
+    Asking, Failure, GpuAnswer, IfSupported, Questions, SeenNow, asking, remembered, tags,
 };
 use gpud_sdk::nvml::{Answers, ComputeProcess, ProcessUtilization, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, sysfs};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Finding, Gpu, GpuAnswer, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuAnswer, GpuFinding, SeenNow, state, trouble, with_data};
 use gpud_builtin_shared::boots::is_of_this_boot;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::device;
@@ -130,7 +130,7 @@ pub fn evaluate(
 /// The report of a machine whose NVML is not there or does not work: what the kernel log says still counts.
 pub fn without_nvml(context: &CheckContext, closed: Report, events: &[StoredEvent]) -> Report {
     let needs: Vec<NeededAction<'_>> = unseen(&said(context, events)).collect();
-    let findings: Vec<Finding> = needs.iter().filter_map(finding).collect();
+    let findings: Vec<GpuFinding> = needs.iter().filter_map(finding).collect();
     if findings.is_empty() {
         return closed;
     }
@@ -162,7 +162,7 @@ fn unseen<'a>(
     })
 }
 
-fn finding(need: &NeededAction<'_>) -> Option<Finding> {
+fn finding(need: &NeededAction<'_>) -> Option<GpuFinding> {
     let name = match need.gpu.uuid.as_str() {
         "" => need.gpu.bus_id.clone(),
         _ => need.gpu.label(),
@@ -170,8 +170,8 @@ fn finding(need: &NeededAction<'_>) -> Option<Finding> {
     let reason = format!("GPU {name} {}", need.action.reason());
     let mut finding = match need.action.health() {
         Health::Healthy => return None,
-        Health::Degraded => Finding::degraded(reason),
-        _ => Finding::unhealthy(reason),
+        Health::Degraded => GpuFinding::degraded(reason),
+        _ => GpuFinding::unhealthy(reason),
     };
     if let Some((action, advice)) = need.action.repair() {
         finding = finding.action(action, advice);

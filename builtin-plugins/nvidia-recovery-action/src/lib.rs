@@ -11,9 +11,9 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::{Failure, IfSupported, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{
@@ -74,8 +74,7 @@ fn judge(
     events: &[StoredEvent],
     boots: impl FnOnce() -> Result<Vec<u64>, AccessError>,
 ) -> Result<Report, Error> {
-    let document = gpud_sdk::config::document();
-    let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+    let policy = policy::configured_alone(&patterns::CATALOG)?;
     let driver = Driver::ask();
     if let Some(closed) = asking::closed(context, &driver) {
         let judge = |events: &[_]| evaluate::without_nvml(context, closed.clone(), events);

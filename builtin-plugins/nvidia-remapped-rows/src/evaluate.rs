@@ -1,7 +1,7 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::product::{self, MemoryErrors};
-use gpud_builtin_nvidia_common::{Finding, Gpu, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +141,7 @@ fn issues(gpu: &Gpu, rows: Rows) -> impl Iterator<Item = String> {
     failed.into_iter().chain(pending)
 }
 
-fn finding(seen: &SeenNow<Reading>) -> Option<Finding> {
+fn finding(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
     let concerned: Vec<(&Gpu, Rows)> = known_rows(seen)
         .filter(|(_, rows)| rows.failed || rows.pending)
         .collect();
@@ -149,7 +149,7 @@ fn finding(seen: &SeenNow<Reading>) -> Option<Finding> {
         return None;
     }
     let items = concerned.iter().flat_map(|(gpu, rows)| issues(gpu, *rows));
-    let finding = Finding::unhealthy(text::join(items, ", "));
+    let finding = GpuFinding::unhealthy(text::join(items, ", "));
     let finding = match concerned.iter().any(|(_, rows)| rows.failed) {
         true => finding.action(
             RepairAction::HardwareInspection,
@@ -194,7 +194,7 @@ fn healthy(seen: &SeenNow<Reading>) -> String {
 
 /// The report. It follows what the GPUs say at once; events report their history ([`crate::changes`]).
 pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
-    let mut findings: Vec<Finding> = finding(seen).into_iter().collect();
+    let mut findings: Vec<GpuFinding> = finding(seen).into_iter().collect();
     findings.extend(trouble::findings(&seen.gpus, "error getting remapped rows"));
     let mut state = state(context, healthy(seen), findings);
     let remapped_rows: Vec<_> = seen.answered().filter_map(row).collect();

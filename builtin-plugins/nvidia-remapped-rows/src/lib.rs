@@ -4,7 +4,9 @@ pub mod changes;
 pub mod evaluate;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Asking, Failure, Questions, asking, product, remembered, tags};
+use gpud_builtin_nvidia_common::{
+    Asking, Failure, IfSupported, Questions, asking, product, remembered, tags,
+};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};
 

@@ -1,7 +1,7 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::text::{percent, percent_rounded, percent_text};
-use gpud_builtin_nvidia_common::{Finding, Gpu, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
@@ -178,7 +178,7 @@ const JUDGES: [(&str, Judge, &str); 3] = [
     ),
 ];
 
-fn too_warm(seen: &SeenNow<Reading>, configured: u64) -> Vec<Finding> {
+fn too_warm(seen: &SeenNow<Reading>, configured: u64) -> Vec<GpuFinding> {
     let finding = |(words, judge, reading): (&str, Judge, &'static str)| {
         let found: Vec<(&Gpu, String)> = seen
             .answered()
@@ -188,7 +188,7 @@ fn too_warm(seen: &SeenNow<Reading>, configured: u64) -> Vec<Finding> {
             return None;
         }
         let items = text::join(found.iter().map(|(_, item)| item), ", ");
-        let finding = Finding::degraded(format!("{words}: {items}"));
+        let finding = GpuFinding::degraded(format!("{words}: {items}"));
         let gpus = found.into_iter().map(|(gpu, _)| gpu.clone());
         Some(finding.about(gpus).read_from(reading))
     };
@@ -196,14 +196,14 @@ fn too_warm(seen: &SeenNow<Reading>, configured: u64) -> Vec<Finding> {
 }
 
 /// GPUs of which only the temperature cannot be read.
-fn unread(seen: &SeenNow<Reading>) -> Option<Finding> {
+fn unread(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
     let unread = || {
         let answered = seen.answered();
         answered.filter_map(|(gpu, reading)| Some((gpu, reading.core_error.as_ref()?)))
     };
     unread().next()?;
     let finding =
-        Finding::degraded("error getting temperature").read_from("nvmlDeviceGetTemperature");
+        GpuFinding::degraded("error getting temperature").read_from("nvmlDeviceGetTemperature");
     let errors = text::join(unread().map(|(_, error)| error), "; ");
     Some(
         finding

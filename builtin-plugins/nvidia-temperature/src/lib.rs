@@ -4,7 +4,7 @@ pub mod asked;
 pub mod evaluate;
 
 use gpud_builtin_nvidia_common::{Questions, asking, tags};
-use gpud_builtin_shared::numbers;
+use gpud_builtin_shared::settings::numbers;
 use gpud_sdk::nvml::Answers;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config};
 

@@ -1,7 +1,7 @@
 //! The verdict. Where the cards are is shown and not judged, unless the configuration names pairs: what is close enough
 //! depends on the machine's design.
 
-use gpud_builtin_shared::findings::{self, Finding, Memory, with_data};
+use gpud_sdk::findings::{self, Finding, Memory, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};
 

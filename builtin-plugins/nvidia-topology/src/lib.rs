@@ -8,7 +8,7 @@ pub mod pci_location;
 
 use gpud_builtin_nvidia_common::{asking, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::nvml;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
@@ -51,10 +51,7 @@ impl Checker for Topology {
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let gpus = nvml::ask(&[])?.iter().map(Into::into).collect();
         let machine = Machine::read(&Node, gpus)?;
-        let before = Memory::load()?;
-        let (report, after) = evaluate::evaluate(context, &config, &machine, &before);
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| Ok(evaluate::evaluate(context, &config, &machine, before)))
     }
 }
 

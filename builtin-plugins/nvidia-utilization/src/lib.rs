@@ -2,7 +2,7 @@
 
 pub mod evaluate;
 
-use gpud_builtin_nvidia_common::{Asking, Questions, asking, tags};
+use gpud_builtin_nvidia_common::{IfSupported, Questions, asking, tags};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 

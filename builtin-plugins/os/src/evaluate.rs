@@ -75,11 +75,12 @@ struct Finding {
 }
 
 impl Finding {
-    fn broken(reason: &str, error: String) -> Self {
+    fn unknown(context: &CheckContext, error: &AccessError) -> Self {
+        let state = HealthState::unjudged(context, error);
         Self {
-            health: Health::Unhealthy,
-            reason: reason.to_owned(),
-            error: Some(error),
+            health: state.health,
+            reason: state.reason,
+            error: state.error,
             action: None,
         }
     }
@@ -105,18 +106,20 @@ pub fn judge(
     past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
 ) -> Result<Report, Error> {
     let now = context.now / 1000;
-    // In the order of the rows; the first one counts.
+    // In the order of the rows; the first one counts, and then what is unknown.
     let mut findings = Vec::new();
+    let mut unknown = Vec::new();
     let mut notes = None;
 
+    // Shown, and not judged.
     let uptime = parsed(inputs.uptime, "/proc/uptime", uptime_seconds);
-    let uptime = known(uptime, "error getting uptime", &mut findings);
-    let processes = inputs
-        .processes
-        .map(|files| Processes::parse(&files))
-        .map_err(|error| error.text());
+    let uptime = uptime.unwrap_or_else(|error| {
+        notes = Some(error.text());
+        0
+    });
+    let processes = inputs.processes.map(|files| Processes::parse(&files));
     let listed = processes.is_ok();
-    let processes = known(processes, "error getting process count", &mut findings);
+    let processes = known(context, processes, &mut unknown);
 
     let file_max = parsed(inputs.file_max, "/proc/sys/fs/file-max", whole);
     let pid_max = parsed(inputs.pid_max, "/proc/sys/kernel/pid_max", whole).ok();
@@ -161,14 +164,10 @@ pub fn judge(
     }
 
     let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
-    let allocated = known(allocated, "error getting file handles", &mut findings);
+    let allocated = known(context, allocated, &mut unknown);
     let usage = open_files(&inputs.open_files, &mut notes).saturating_add(elsewhere.open_files);
     notes = notes.or(elsewhere.note);
-    let limit = known(
-        file_max,
-        "error getting file descriptor limit",
-        &mut findings,
-    );
+    let limit = known(context, file_max, &mut unknown);
     let running = elsewhere.total.saturating_add(processes.total.into());
     let files = Handles::new(allocated, running, usage, limit);
     findings.extend(pressure_row(
@@ -201,7 +200,7 @@ pub fn judge(
     };
     let mut state = HealthState::healthy(context, "ok");
     state.error = notes;
-    if let Some(finding) = findings.into_iter().next() {
+    if let Some(finding) = findings.into_iter().chain(unknown).next() {
         state.health = finding.health;
         state.reason = finding.reason;
         if let Some(error) = finding.error {
@@ -231,15 +230,20 @@ fn parsed<T>(
     text: Result<String, AccessError>,
     path: &str,
     parse: impl FnOnce(&str) -> Option<T>,
-) -> Result<T, String> {
-    let text = text.map_err(|error| error.text())?;
-    parse(&text).ok_or_else(|| format!("{path} reads {:?}", text.trim_end()))
+) -> Result<T, AccessError> {
+    let text = text?;
+    let wrong = || AccessError::Other(format!("{path} reads {:?}", text.trim_end()));
+    parse(&text).ok_or_else(wrong)
 }
 
-/// The value, or a finding and nothing.
-fn known<T: Default>(value: Result<T, String>, reason: &str, findings: &mut Vec<Finding>) -> T {
+/// The value, or nothing and the finding that it is unknown.
+fn known<T: Default>(
+    context: &CheckContext,
+    value: Result<T, AccessError>,
+    unknown: &mut Vec<Finding>,
+) -> T {
     value.unwrap_or_else(|error| {
-        findings.push(Finding::broken(reason, error));
+        unknown.push(Finding::unknown(context, &error));
         T::default()
     })
 }

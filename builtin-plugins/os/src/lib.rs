@@ -18,7 +18,7 @@ pub mod processes;
 pub mod sweep;
 pub mod waits;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::sysfs::{EntryCount, FileContent, FileKind};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
@@ -61,11 +61,9 @@ impl Checker for Os {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let stored = history::available();
         let facts = current_facts(context)?;
-        let document = gpud_sdk::config::document();
-        let (config, policy) = policy::settings(&document, &patterns::CATALOG, |document| {
+        let (config, policy) = policy::configured(&patterns::CATALOG, |document| {
             Config::parse(document, facts.nvidia_gpus, stored)
-        })
-        .map_err(Error::failed)?;
+        })?;
 
         let saved = state::get_string(TRACKER_KEY)?;
         let mut tracker = Tracker::restore(saved.as_deref(), &context.boot_id);

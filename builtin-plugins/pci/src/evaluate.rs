@@ -80,8 +80,7 @@ pub fn check(context: &CheckContext, machine: &impl Machine) -> Report {
     match machine.devices() {
         Ok(devices) => judge(context, &kind, &devices),
         Err(error) => {
-            let mut state =
-                HealthState::unhealthy(context, "error listing devices").error(error.text());
+            let mut state = HealthState::unjudged(context, &error);
             state.evidence.push(Evidence::File(ROOT.to_owned()));
             Report::of(state)
         }

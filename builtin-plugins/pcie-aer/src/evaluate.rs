@@ -10,37 +10,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpud_builtin_shared::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
-use gpud_sdk::{CheckContext, Event, Health, HealthState, Recovery, RepairAction, Report, Subject};
+use gpud_sdk::verdict::{Verdict, list};
+use gpud_sdk::{CheckContext, Event, Health, Recovery, RepairAction, Report, Subject};
 
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::device::Device;
-use crate::memory::Memory;
+use crate::memory::{Memory, Reading};
 use crate::row::{ABOVE, CONTAINED, CORRECTED, DEVICE, FAILED, FATAL, NONFATAL, RECOVERED, TITLE};
 
 /// Metric of the counters.
 pub const METRIC: &str = "pcie_aer_errors";
 
-/// Kernel log records that a verdict points to.
-const MAX_EVIDENCE: usize = 8;
 /// Devices that a reason names.
 const MAX_NAMED: usize = 4;
 /// Devices with metrics; the host takes 4,096 samples.
 const MAX_METRICS: usize = 512;
 
-/// What a reason says of a device.
-struct Finding {
+/// The errors of a device, as a reason has them.
+struct DeviceErrors {
     title: String,
     subject: Subject,
     count: u64,
 }
 
 /// Devices by PCI id.
-type Findings = BTreeMap<String, Finding>;
+type Devices = BTreeMap<String, DeviceErrors>;
 
-/// Judges. `ruled` tells the events that a site's policy judges: their counters are left alone. `events` are those of the look-back, newest first; `before` is what the last check kept; `describe` looks a
-/// device up; `seen_before` tells whether this machine ever had such an error, and is asked only where nothing else tells
-/// that it could. Gives the report and what to keep.
+/// Judges, and returns the report and what to retain for the next check.
+///
+/// `ruled` says which events a site's policy judges: their counters are left alone. `events` are those of the look-back,
+/// newest first. `before` is what the last check retained. `describe` looks a device up. `seen_before` says whether this
+/// machine ever had such an error; it is asked only where nothing else says that it could.
 #[expect(
     clippy::too_many_arguments,
     reason = "each is another source of the verdict"
@@ -52,7 +53,7 @@ pub fn judge(
     events: &[StoredEvent],
     counters: &Counters,
     before: Option<&Memory>,
-    mut describe: impl FnMut(&str) -> Device,
+    describe: impl FnMut(&str) -> Device,
     seen_before: impl FnOnce() -> bool,
 ) -> (Report, Memory) {
     let (readings, after) = Memory::take(before, context, config.window_seconds, counters);
@@ -60,106 +61,31 @@ pub fn judge(
         .iter()
         .filter(|stored| is_of_this_boot(context, &stored.event))
         .collect();
-    let serious = serious(&now);
+    let mut recent = Recent::of_events(context, config, events);
+    recent.add_readings(config, readings, ruled, describe);
+    recent.keep_too_many(config);
 
-    let since = context
-        .now
-        .saturating_sub(config.window_seconds.saturating_mul(1000));
-    let mut mended = Findings::new();
-    let mut lost = Findings::new();
-    for stored in events.iter().filter(|stored| stored.last_time >= since) {
-        match stored.event.name.as_str() {
-            CORRECTED => add(&mut mended, stored),
-            NONFATAL | FATAL => add(&mut lost, stored),
-            _ => {}
-        }
-    }
-    let limits = (config.corrected_threshold, config.uncorrected_threshold);
-    for (id, reading) in readings {
-        for (findings, count, limit, names) in [
-            (&mut mended, reading.corrected, limits.0, &[CORRECTED][..]),
-            (
-                &mut lost,
-                reading.uncorrected,
-                limits.1,
-                &[NONFATAL, FATAL][..],
-            ),
-        ] {
-            if names.iter().any(|name| ruled(name)) {
-                continue;
-            }
-            if let Some(finding) = findings.get_mut(id) {
-                finding.count = finding.count.max(count);
-            } else if count >= limit {
-                let device = describe(id);
-                let finding = Finding {
-                    title: device.title(),
-                    subject: device.subject(),
-                    count,
-                };
-                findings.insert(id.to_owned(), finding);
-            }
-        }
-    }
-    mended.retain(|_, finding| finding.count >= limits.0);
-    lost.retain(|_, finding| finding.count >= limits.1);
-
-    let hours = config.window_seconds / 3_600;
-    let until_reboot = [Recovery::Reboot, Recovery::SetHealthy];
-    let until_good = [Recovery::NextGoodReading, Recovery::SetHealthy];
     let mut verdict = Verdict::default();
-    if !serious.broken.is_empty() {
-        let returned = returned(context, config, events, &serious.broken);
-        let mut reason = format!(
-            "fatal PCIe errors without recovery since the machine started: {}",
-            list(&serious.broken)
-        );
-        let action = if returned.is_empty() {
-            RepairAction::RebootSystem
-        } else {
-            reason.push_str(&format!(", as in earlier boots: {}", returned.join(", ")));
-            RepairAction::HardwareInspection
-        };
-        verdict.add(
-            Health::Unhealthy,
-            reason,
-            action,
-            &until_reboot,
-            &serious.broken,
-        );
-    }
-    if !serious.stuck.is_empty() {
-        let reason = format!(
-            "no recovery from PCIe errors that are not fatal: {}",
-            list(&serious.stuck)
-        );
-        let action = RepairAction::RebootSystem;
-        verdict.add(
-            Health::Degraded,
-            reason,
-            action,
-            &until_reboot,
-            &serious.stuck,
-        );
-    }
-    for (findings, what) in [(&lost, "uncorrected"), (&mended, "corrected")] {
-        if !findings.is_empty() {
-            let reason = format!(
-                "too many {what} PCIe errors within {hours} h: {}",
-                list(findings)
+    unrecovered(&mut verdict, context, config, events, &now);
+    let hours = config.window_seconds / 3_600;
+    for (devices, what) in [
+        (&recent.uncorrected, "uncorrected"),
+        (&recent.corrected, "corrected"),
+    ] {
+        if !devices.is_empty() {
+            verdict.add(
+                Health::Degraded,
+                format!(
+                    "too many {what} PCIe errors within {hours} h: {}",
+                    named(devices)
+                ),
+                RepairAction::HardwareInspection,
+                &[Recovery::NextGoodReading, Recovery::SetHealthy],
             );
-            let action = RepairAction::HardwareInspection;
-            verdict.add(Health::Degraded, reason, action, &until_good, findings);
+            about(&mut verdict, devices);
         }
     }
-    let mut state = verdict.state(context).info("data", data(counters));
-    if !serious.broken.is_empty() || !serious.stuck.is_empty() {
-        let evidence = now
-            .iter()
-            .filter(|stored| [FATAL, CONTAINED, FAILED].contains(&stored.event.name.as_str()))
-            .flat_map(|stored| &stored.event.evidence);
-        state.evidence = evidence.take(MAX_EVIDENCE).cloned().collect();
-    }
+    let state = verdict.state(context, "ok").info("data", data(counters));
     let report = Report {
         supported: counters.exist || !events.is_empty() || seen_before(),
         ..Report::of(state)
@@ -167,64 +93,133 @@ pub fn judge(
     (metrics(report, counters), after)
 }
 
-/// A verdict in the making.
+/// Devices with errors within the window.
 #[derive(Default)]
-struct Verdict {
-    health: Option<Health>,
-    reasons: Vec<String>,
-    actions: Vec<RepairAction>,
-    recovery: Vec<Recovery>,
-    subjects: BTreeMap<String, Subject>,
+struct Recent {
+    corrected: Devices,
+    uncorrected: Devices,
 }
 
-impl Verdict {
-    fn add(
-        &mut self,
-        health: Health,
-        reason: String,
-        action: RepairAction,
-        ways: &[Recovery],
-        devices: &Findings,
-    ) {
-        // The worst comes first. Any listed way is taken to be enough, so a way must clear all of it.
-        if self.health.is_none() {
-            self.health = Some(health);
-            self.recovery = ways.to_vec();
-        } else {
-            self.recovery.retain(|way| ways.contains(way));
+impl Recent {
+    fn of_events(context: &CheckContext, config: &Config, events: &[StoredEvent]) -> Self {
+        let window = config.window_seconds.saturating_mul(1000);
+        let since = context.now.saturating_sub(window);
+        let mut recent = Self::default();
+        for stored in events.iter().filter(|stored| stored.last_time >= since) {
+            match stored.event.name.as_str() {
+                CORRECTED => add(&mut recent.corrected, stored),
+                NONFATAL | FATAL => add(&mut recent.uncorrected, stored),
+                _ => {}
+            }
         }
-        self.reasons.push(reason);
-        if !self.actions.contains(&action) {
-            self.actions.push(action);
-        }
-        let subjects = devices
-            .iter()
-            .map(|(id, finding)| (id.clone(), finding.subject.clone()));
-        self.subjects.extend(subjects);
+        recent
     }
 
-    fn state(self, context: &CheckContext) -> HealthState {
-        let Some(health) = self.health else {
-            return HealthState::healthy(context, "ok");
+    /// Takes what the counters say, where it is more than the log does. Of a device that only a counter knows,
+    /// `describe` is asked if it has too many errors.
+    fn add_readings<'a>(
+        &mut self,
+        config: &Config,
+        readings: impl IntoIterator<Item = (&'a str, Reading)>,
+        ruled: impl Fn(&str) -> bool,
+        mut describe: impl FnMut(&str) -> Device,
+    ) {
+        let left_alone = |names: &[&str]| names.iter().any(|name| ruled(name));
+        let (corrected, uncorrected) = (left_alone(&[CORRECTED]), left_alone(&[NONFATAL, FATAL]));
+        for (id, reading) in readings {
+            for (devices, count, limit, left_alone) in [
+                (
+                    &mut self.corrected,
+                    reading.corrected,
+                    config.corrected_threshold,
+                    corrected,
+                ),
+                (
+                    &mut self.uncorrected,
+                    reading.uncorrected,
+                    config.uncorrected_threshold,
+                    uncorrected,
+                ),
+            ] {
+                if left_alone {
+                    continue;
+                }
+                if let Some(known) = devices.get_mut(id) {
+                    known.count = known.count.max(count);
+                } else if count >= limit {
+                    let device = describe(id);
+                    let errors = DeviceErrors {
+                        title: device.title(),
+                        subject: device.subject(),
+                        count,
+                    };
+                    devices.insert(id.to_owned(), errors);
+                }
+            }
+        }
+    }
+
+    fn keep_too_many(&mut self, config: &Config) {
+        self.corrected
+            .retain(|_, errors| errors.count >= config.corrected_threshold);
+        self.uncorrected
+            .retain(|_, errors| errors.count >= config.uncorrected_threshold);
+    }
+}
+
+/// Adds what the running boot (whose events are `now`) did not recover from.
+fn unrecovered(
+    verdict: &mut Verdict,
+    context: &CheckContext,
+    config: &Config,
+    events: &[StoredEvent],
+    now: &[&StoredEvent],
+) {
+    let ways = [Recovery::Reboot, Recovery::SetHealthy];
+    let serious = serious(now);
+    if !serious.broken.is_empty() {
+        let returned = returned(context, config, events, &serious.broken);
+        let mut reason = format!(
+            "fatal PCIe errors without recovery since the machine started: {}",
+            named(&serious.broken)
+        );
+        let action = if returned.is_empty() {
+            RepairAction::RebootSystem
+        } else {
+            reason.push_str(&format!(", as in earlier boots: {}", returned.join(", ")));
+            RepairAction::HardwareInspection
         };
-        let mut state = HealthState::new(context, health, self.reasons.join("; "));
-        for action in self.actions {
-            state = state.action(action, "");
-        }
-        state.recovery = self.recovery;
-        if self.subjects.len() == 1 {
-            state.subject = self.subjects.into_values().next();
-        }
-        state
+        verdict.add(Health::Unhealthy, reason, action, &ways);
+        about(verdict, &serious.broken);
+    }
+    if !serious.stuck.is_empty() {
+        let reason = format!(
+            "no recovery from PCIe errors that are not fatal: {}",
+            named(&serious.stuck)
+        );
+        verdict.add(Health::Degraded, reason, RepairAction::RebootSystem, &ways);
+        about(verdict, &serious.stuck);
+    }
+    if !serious.broken.is_empty() || !serious.stuck.is_empty() {
+        let is_serious = |stored: &&StoredEvent| {
+            [FATAL, CONTAINED, FAILED].contains(&stored.event.name.as_str())
+        };
+        verdict.point_to(now.iter().copied().filter(is_serious));
+    }
+}
+
+fn about(verdict: &mut Verdict, devices: &Devices) {
+    for (id, errors) in devices {
+        verdict.about(id, errors.subject.clone());
     }
 }
 
 /// What the running boot did not recover from.
 struct Serious {
     /// Devices after fatal errors.
-    broken: Findings,
+    broken: Devices,
     /// Devices after other errors: their driver cannot handle errors, but they may well go on.
-    stuck: Findings,
+    stuck: Devices,
 }
 
 fn serious(events: &[&StoredEvent]) -> Serious {
@@ -245,7 +240,7 @@ fn serious(events: &[&StoredEvent]) -> Serious {
         let recovered = last(RECOVERED, of);
         recovered >= Some(of.last_time) && recovered >= last(FAILED, of)
     };
-    let mut broken = Findings::new();
+    let mut broken = Devices::new();
     let unresolved: Vec<&StoredEvent> = named(FATAL)
         .chain(named(CONTAINED))
         .filter(|stored| !is_resolved(stored))
@@ -253,7 +248,7 @@ fn serious(events: &[&StoredEvent]) -> Serious {
     for stored in &unresolved {
         add(&mut broken, stored);
     }
-    let mut stuck = Findings::new();
+    let mut stuck = Devices::new();
     for failed in named(FAILED).filter(|failed| !is_resolved(failed)) {
         let known = unresolved
             .iter()
@@ -278,7 +273,7 @@ fn returned<'a>(
     context: &CheckContext,
     config: &Config,
     events: &[StoredEvent],
-    broken: &'a Findings,
+    broken: &'a Devices,
 ) -> Vec<&'a str> {
     let mut boots: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for stored in events {
@@ -300,31 +295,26 @@ fn returned<'a>(
         .collect()
 }
 
-fn add(findings: &mut Findings, stored: &StoredEvent) {
+fn add(devices: &mut Devices, stored: &StoredEvent) {
     let event = &stored.event;
     let id = fact(event, DEVICE).unwrap_or_default();
-    if let Some(finding) = findings.get_mut(id) {
-        finding.count = finding.count.saturating_add(stored.count);
+    if let Some(errors) = devices.get_mut(id) {
+        errors.count = errors.count.saturating_add(stored.count);
         return;
     }
-    let finding = Finding {
+    let errors = DeviceErrors {
         title: fact(event, TITLE).unwrap_or(id).to_owned(),
         subject: event.subject.clone().unwrap_or(Subject::Node),
         count: stored.count,
     };
-    findings.insert(id.to_owned(), finding);
+    devices.insert(id.to_owned(), errors);
 }
 
-fn list(findings: &Findings) -> String {
-    let named = findings.values().take(MAX_NAMED);
-    let named: Vec<String> = named
-        .map(|finding| format!("{} on {}", finding.count, finding.title))
-        .collect();
-    let mut text = named.join(", ");
-    if findings.len() > MAX_NAMED {
-        text.push_str(&format!(" and {} more", findings.len() - MAX_NAMED));
-    }
-    text
+fn named(devices: &Devices) -> String {
+    let devices = devices
+        .values()
+        .map(|errors| format!("{} on {}", errors.count, errors.title));
+    list(devices, MAX_NAMED)
 }
 
 /// Totals of the counters.

@@ -16,11 +16,12 @@ pub mod patterns;
 mod examples;
 pub mod row;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy};
-use gpud_sdk::incidents::{as_stored, boots};
+use gpud_builtin_shared::policy::{self, Policy};
+use gpud_sdk::findings;
+use gpud_sdk::incidents::{as_stored, boots, read_log, remember_seen, seen_before};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
-    Scanner, history, kmsg, log, state, sysfs,
+    Scanner, history, log, state, sysfs,
 };
 
 use crate::config::Config;
@@ -28,9 +29,10 @@ use crate::counters::Counters;
 use crate::device::{Device, Facts, Role};
 use crate::memory::Memory;
 
-/// Most events that `history` gives, and most messages that `kmsg` does.
+/// What a machine lacks where the component does not apply.
+const MISSING: &str = "no PCIe device that counts errors (AER), and no PCIe error so far";
+/// Most events that `history` gives.
 const MAX_EVENTS: u32 = 10_000;
-const MAX_MESSAGES: u32 = 4_096;
 /// A counter file has at most some 30 lines of 30 bytes.
 const MAX_FILE_BYTES: u32 = 4_096;
 /// Three files of each device.
@@ -45,29 +47,13 @@ const NAME_FOLDERS: [&str; 3] = ["infiniband", "net", "nvme"];
 const LEVELS: usize = 3;
 /// Where the counters of the last check are kept.
 const COUNTERS: &str = "counters";
-/// Whether there ever was an event: then the component stays visible, and it is to be seen that it was cleared.
-const SEEN: &str = "seen";
 const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// The checker.
 pub struct PcieAer;
 
 fn config() -> Result<(Config, Policy), Error> {
-    let read = |document: &str| Config::read(document).map_err(|error| error.to_string());
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, read).map_err(Error::failed)
-}
-
-fn seen_before() -> bool {
-    matches!(state::get(SEEN), Ok(Some(_)))
-}
-
-/// Remembers that there was an event.
-fn remember(events: &[history::StoredEvent]) -> Result<(), AccessError> {
-    if events.is_empty() || seen_before() {
-        return Ok(());
-    }
-    state::set(SEEN, b"1")
+    policy::configured(&patterns::CATALOG, Config::read)
 }
 
 /// The counters; none on a machine without AER.
@@ -140,7 +126,7 @@ impl Checker for PcieAer {
         let (config, policy) = config()?;
         let since = config.since(context.now);
         let events = history::own_events(since, MAX_EVENTS)?;
-        remember(&events)?;
+        remember_seen(&events)?;
         let counters = read_counters()?;
         let saved = if counters.exist {
             state::get_string(COUNTERS)?
@@ -176,7 +162,7 @@ impl Checker for PcieAer {
                 log!(warn, "counters are not kept: {}", error.text());
             }
         }
-        Ok(report)
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 
@@ -193,12 +179,8 @@ impl KmsgWatcher for PcieAer {
 impl Scanner for PcieAer {
     fn scan(context: &CheckContext) -> Result<Report, Error> {
         let (config, policy) = config()?;
-        let messages = match kmsg::read_back(&line::PATTERNS.map(str::to_owned), MAX_MESSAGES) {
-            Ok(log) => log.messages,
-            // The counters say the most of it.
-            Err(AccessError::Denied(_) | AccessError::NotFound(_)) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        // The counters say the most of it.
+        let messages = read_log(&line::PATTERNS)?.unwrap_or_default();
         let events = as_stored(row::events(context, &messages, describe));
         let counters = read_counters()?;
         let judge = |events: &[_]| {
@@ -209,7 +191,8 @@ impl Scanner for PcieAer {
             )
             .0
         };
-        Ok(policy.judge(context, &events, || Ok(boots(context, [])), judge)?)
+        let report = policy.judge(context, &events, || Ok(boots(context, [])), judge)?;
+        Ok(findings::or_missing(report, MISSING))
     }
 }
 

@@ -12,7 +12,7 @@ pub mod patterns;
 mod examples;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::patterns::policy::{self, PolicyInput};
+use gpud_builtin_shared::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, history, sysfs,
 };
@@ -27,8 +27,7 @@ pub struct Peermem;
 
 impl Checker for Peermem {
     fn check(context: &CheckContext) -> Result<Report, Error> {
-        let document = gpud_sdk::config::document();
-        let policy = policy::alone(&document, &patterns::CATALOG).map_err(Error::failed)?;
+        let policy = policy::configured_alone(&patterns::CATALOG)?;
         let report = evaluate::check(
             context,
             &Driver::ask(),

@@ -1,8 +1,8 @@
 //! The verdict.
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Report};
 
 use crate::psi::{self, Line};
@@ -175,8 +175,8 @@ fn advice(resource: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_builtin_shared::findings::test_context;
     use gpud_sdk::Health;
+    use gpud_sdk::testing::test_context;
 
     fn reading(resource: &'static str, some: f64, full: f64) -> Reading {
         let text = format!("some avg300={some} total=2000000\nfull avg300={full} total=1000000");

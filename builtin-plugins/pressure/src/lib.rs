@@ -6,7 +6,7 @@ pub mod evaluate;
 pub mod psi;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::Memory;
+use gpud_sdk::findings;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
 use evaluate::{Config, PERCENT, SCHEMA, TOTAL};
@@ -23,10 +23,7 @@ impl Checker for Pressure {
             texts.push((resource, text));
         }
         let readings = evaluate::readings(&texts);
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &readings, &before);
-        after.keep(&before)?;
-        Ok(report)
+        findings::check(|before| Ok(evaluate::judge(context, &config, &readings, before)))
     }
 }
 

@@ -1,8 +1,7 @@
 //! Errors that a driver reports with a number (Xids of GPUs, SXids of NVSwitches): how serious, what to do, and the
-//! verdict on a history of them ([`timeline`]), by the catalogue and by the site's own policy ([`policy`]).
+//! verdict on a history of them ([`timeline`]), by the catalogue and by the site's own policy ([`codes`](crate::policy::codes)).
 
 pub mod config;
-pub mod policy;
 pub mod repeats;
 pub mod timeline;
 pub mod vendor;

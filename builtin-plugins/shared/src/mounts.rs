@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_not_visible_is_unknown() {
-        let context = crate::findings::test_context("disk", 0);
+        let context = gpud_sdk::testing::test_context("disk", 0);
         let mut report = Report::of(gpud_sdk::HealthState::healthy(&context, "ok"));
         say_not_visible(&mut report, &[]);
         assert_eq!(report.states[0].reason, "ok");

@@ -39,7 +39,6 @@ use crate::coded::{Action, Severity, repair_action};
 
 #[cfg(feature = "story")]
 pub mod forged;
-pub mod policy;
 #[cfg(feature = "story")]
 pub mod testing;
 
@@ -103,7 +102,7 @@ pub struct Verdict {
 }
 
 /// How long an event without a verdict counts, should a policy give it one: 14 days, as long as events are kept.
-const WINDOW_SECONDS: u64 = 1_209_600;
+pub(crate) const WINDOW_SECONDS: u64 = 1_209_600;
 
 impl Entry {
     /// Its type.
@@ -186,4 +185,4 @@ fn fill(message: &str, values: &[(&str, &str)]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,7 @@
 //! Programs of the machine that may not be there.
 
 use gpud_sdk::{AccessError, exec};
+use serde_json::{Deserializer, Value};
 
 /// Output that is kept.
 const MAX_OUTPUT: u32 = 1 << 20;
@@ -79,9 +80,28 @@ impl ProgramOutput {
     }
 }
 
+/// Places at which a JSON document is looked for.
+const MAX_STARTS: usize = 8;
+
+/// Returns the JSON object that a program printed, whatever it printed before and after it; nothing where there is none.
+///
+/// It begins with a line, or at the first brace. A part of a document that was cut off is none.
+pub fn json_object(text: &str) -> Option<Value> {
+    let lines = text.match_indices('{').map(|(at, _)| at).filter(|at| {
+        let before = text.as_bytes().get(..*at).unwrap_or_default();
+        before.last().is_none_or(|byte| *byte == b'\n')
+    });
+    let mut starts = lines.take(MAX_STARTS).chain(text.find('{'));
+    starts.find_map(|at| {
+        let mut values = Deserializer::from_str(text.get(at..)?).into_iter::<Value>();
+        values.next()?.ok()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn complaints() {
@@ -103,6 +123,40 @@ mod tests {
             let said = ProgramOutput::new(Some(1), stdout.as_bytes(), stderr.as_bytes());
             assert_eq!(said.complaint, expected);
             assert!(!said.is_ok());
+        }
+    }
+
+    #[test]
+    fn json_among_other_lines() {
+        for (text, expected) in [
+            (r#"{"a":1}"#, Some(1)),
+            ("warning: x\n{\"a\":1}\n", Some(1)),
+            ("note {\"a\":2}\n", Some(2)),
+            (
+                "Warning: {unknown option}\n{\"a\":1}\nExit Code: 0x00\n",
+                Some(1),
+            ),
+            (
+                "{broken\n{\n  \"a\": 1,\n  \"b\": {\n    \"a\": 3\n  }\n}\n",
+                Some(1),
+            ),
+            // Cut off: what is inside is not the document.
+            ("{\"b\":{\"a\":3},", None),
+            ("[1, 2]", None),
+            ("no JSON", None),
+            ("", None),
+        ] {
+            let found = json_object(text).and_then(|json| json.get("a")?.as_u64());
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "([{}\\[\\],:\"\n ä0-9a]|\\{\"a\":1\\}){0,40}") {
+            if let Some(json) = json_object(&text) {
+                prop_assert!(json.is_object());
+            }
         }
     }
 }

@@ -118,7 +118,7 @@ pub fn is_any_there(paths: &[&str]) -> Result<bool, AccessError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::test_context;
+    use gpud_sdk::testing::test_context;
     use proptest::prelude::*;
 
     fn shown(active: &str, sub: &str, file: &str) -> Service {

@@ -1,9 +1,15 @@
 //! A configuration document, read with care: a value of the wrong kind counts as not given, and one beyond its bounds as
 //! the bound. The host has held the document against the schema; a mistake that gets past it must not silence a check.
+//!
+//! [`numbers`] is smaller, for a configuration that is nothing but numbers. [`error_limits`] has the keys of checkers that
+//! count errors of hardware. A site's policy is read by [`policy`](crate::policy).
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+
+pub mod error_limits;
+pub mod numbers;
 
 /// Longest list or map that is taken.
 const MAX_ITEMS: usize = 256;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::samples::Samples;
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, EventType, RepairAction, Report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -171,7 +171,15 @@ pub fn judge(
         );
         return (findings::unsupported(context, reason), Memory::default());
     }
-    let mut healthy = format!("{known} of {} disks find themselves healthy", answers.len());
+    let healthy = healthy(answers.len(), known, asleep, &untold, left_out);
+    let (mut report, after) = findings::judge(context, &healthy, &found, before);
+    report.events.extend(events);
+    (with_readings(report, answers), after)
+}
+
+/// The reason of a state without findings.
+fn healthy(disks: usize, known: usize, asleep: u64, untold: &[String], left_out: usize) -> String {
+    let mut healthy = format!("{known} of {disks} disks find themselves healthy");
     if asleep > 0 {
         healthy.push_str(&format!("; {asleep} sleep and were not asked"));
     }
@@ -185,8 +193,11 @@ pub fn judge(
     if left_out > 0 {
         healthy.push_str(&format!("; {left_out} more were not asked"));
     }
-    let (mut report, after) = findings::judge(context, &healthy, &found, before);
-    report.events.extend(events);
+    healthy
+}
+
+/// Adds what the disks answered: metrics, and the document under `data`.
+fn with_readings(mut report: Report, answers: &[Answer]) -> Report {
     let mut shown = Vec::new();
     for Answer { name, health } in answers {
         let Ok(health) = health else { continue };
@@ -211,10 +222,7 @@ pub fn judge(
             "passed": health.passed, "used_percent": health.used, "media_errors": health.errors,
         }));
     }
-    (
-        findings::with_data(report, &json!({ "disks": shown })),
-        after,
-    )
+    findings::with_data(report, &json!({ "disks": shown }))
 }
 
 /// A disk that has a health to tell, and did not.

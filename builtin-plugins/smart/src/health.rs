@@ -15,6 +15,7 @@
 //! | `ata_smart_attributes.table[].when_failed` | smartctl(8), `-A`: `now` for an attribute that is below its threshold |
 
 use gpud_builtin_shared::files::gauge;
+use gpud_builtin_shared::program;
 use serde_json::Value;
 
 /// The bit of the critical warning that heat sets: it goes when the disk cools down.
@@ -129,10 +130,9 @@ impl Health {
     }
 }
 
-/// The document that a program printed, after warnings that it may have printed before.
+/// The document that a program printed, among warnings that it may have printed as well.
 pub fn document(text: &str) -> Option<Value> {
-    let start = text.find('{')?;
-    serde_json::from_str(text.get(start..)?).ok()
+    program::json_object(text)
 }
 
 /// What stands at a place; null where there is nothing.
@@ -289,15 +289,10 @@ fn pending(table: &Value) -> Option<u64> {
 /// In words, when it is not JSON of that kind.
 pub fn nvme_cli(text: &str) -> Result<Health, String> {
     let json = document(text).ok_or("nvme gave no JSON")?;
-    let number = |keys: &[&str]| {
-        let mut values = keys
-            .iter()
-            .map(|key| json.get(*key).and_then(Value::as_f64));
-        values.find_map(|value| value)
-    };
+    let number = |keys: &[&str]| keys.iter().find_map(|key| decimal(json.get(*key)?));
     // An object with the bits by name in version 2, a number before.
     let warning = at(&json, "/critical_warning");
-    let Some(warning) = warning.as_u64().or_else(|| at(warning, "/value").as_u64()) else {
+    let Some(warning) = whole(warning).or_else(|| whole(at(warning, "/value"))) else {
         return Err("nvme gave no critical warning".to_owned());
     };
     Ok(Health {
@@ -306,10 +301,26 @@ pub fn nvme_cli(text: &str) -> Result<Health, String> {
         celsius: number(&["temperature"]).map(|kelvins| kelvins - 273.0),
         used: number(&["percent_used", "percentage_used"]).filter(is_used),
         spare: number(&["avail_spare", "available_spare"]),
-        spare_threshold: at(&json, "/spare_thresh").as_u64(),
-        errors: at(&json, "/media_errors").as_u64(),
+        spare_threshold: whole(at(&json, "/spare_thresh")),
+        errors: whole(at(&json, "/media_errors")),
         ..Health::default()
     })
+}
+
+/// A number, which some versions write as text.
+fn decimal(value: &Value) -> Option<f64> {
+    let text = || value.as_str()?.trim().parse().ok();
+    value
+        .as_f64()
+        .or_else(text)
+        .filter(|number: &f64| number.is_finite())
+}
+
+/// A whole number, which some versions write as text: those of 128 bits.
+pub fn whole(value: &Value) -> Option<u64> {
+    value
+        .as_u64()
+        .or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 #[cfg(test)]

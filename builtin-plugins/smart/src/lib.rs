@@ -9,8 +9,8 @@ pub mod evaluate;
 pub mod health;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_builtin_shared::program;
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use devices::Device;
@@ -65,20 +65,18 @@ impl Checker for DiskSmart {
         }
         let saved = state::get_string(COUNTERS)?;
         let mut counters = Counters::restore(saved.as_deref());
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(
-            context,
-            &config,
-            &answers,
-            devices.len().saturating_sub(MAX_DEVICES),
-            &mut counters,
-            &before,
-        );
-        after.keep(&before)?;
-        let text = counters.save();
-        if saved.as_ref() != Some(&text) {
-            state::set(COUNTERS, text.as_bytes())?;
-        }
+        let left_out = devices.len().saturating_sub(MAX_DEVICES);
+        let report = findings::check(|before| {
+            Ok(evaluate::judge(
+                context,
+                &config,
+                &answers,
+                left_out,
+                &mut counters,
+                before,
+            ))
+        })?;
+        state::set_changed(COUNTERS, saved.as_deref(), &counters.save())?;
         Ok(report)
     }
 }

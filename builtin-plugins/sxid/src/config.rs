@@ -1,8 +1,9 @@
 //! The component's configuration: [`gpud_builtin_shared::coded::config`]. The threshold of codes without one of their own
 //! is fixed, as in GPUd.
 
+use gpud_builtin_shared::coded::config;
 pub use gpud_builtin_shared::coded::config::Config;
-use gpud_builtin_shared::coded::{config, policy::Codes};
+use gpud_builtin_shared::policy::codes::Codes;
 
 use crate::catalog;
 use crate::catalog_data::VERSION;

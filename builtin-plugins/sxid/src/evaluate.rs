@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use gpud_builtin_shared::coded::vendor::CATALOG;
 use gpud_builtin_shared::coded::{repeats, timeline};
 use gpud_builtin_shared::driver::Driver;
+use gpud_sdk::findings;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::kmsg::LookBack;
@@ -92,10 +93,11 @@ pub fn check(
     timeline::mark(&mut state, by_policy);
     // An SXid proves an NVIDIA driver, even where its library is gone; once cleared, it is to be seen that it is.
     let supported = !errors.is_empty() || driver().is_there() || seen_before();
-    Report {
+    let report = Report {
         supported,
         ..Report::of(state)
-    }
+    };
+    findings::or_missing(report, "no NVIDIA driver, and no SXid so far")
 }
 
 /// Returns the facts of its event that a state repeats, and whose view judged.
@@ -137,9 +139,7 @@ pub fn scan(
         (Err(AccessError::Denied(_) | AccessError::NotFound(_)), _) => {
             HealthState::healthy(context, "kmsg reader is not set")
         }
-        (Err(error), _) => {
-            HealthState::unhealthy(context, "failed to read kmsg").error(error.text())
-        }
+        (Err(error), _) => HealthState::unjudged(context, error),
         (Ok(log), _) => {
             let errors = found
                 .iter()

@@ -18,8 +18,8 @@ pub mod sxid;
 
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{
-    AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
-    Scanner, history, kmsg, log, state,
+    CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
+    history, incidents, kmsg, log,
 };
 
 use crate::config::Config;
@@ -31,8 +31,6 @@ pub const EVENT_NAME: &str = "error_sxid";
 /// Most events that `history` gives, and most messages that `kmsg` does.
 const MAX_EVENTS: u32 = 10_000;
 const MAX_MESSAGES: u32 = 4_096;
-/// Key of the mark that this machine had an SXid once.
-const SEEN: &str = "seen";
 
 /// The checker.
 pub struct SxidErrors;
@@ -50,7 +48,7 @@ impl Checker for SxidErrors {
         if !events.is_empty() {
             reboots = history::reboots(since)
                 .map(|reboots| reboots.into_iter().map(|reboot| reboot.time).collect());
-            if let Err(error) = mark_seen() {
+            if let Err(error) = incidents::remember_seen(&events) {
                 log!(warn, "not marked as seen: {}", error.text());
             }
         }
@@ -58,20 +56,9 @@ impl Checker for SxidErrors {
             &config,
             &events,
             reboots,
-            seen_before,
+            incidents::seen_before,
             Driver::ask,
         ))
-    }
-}
-
-fn seen_before() -> bool {
-    matches!(state::get(SEEN), Ok(Some(_)))
-}
-
-fn mark_seen() -> Result<(), AccessError> {
-    match state::get(SEEN)? {
-        Some(_) => Ok(()),
-        None => state::set(SEEN, b"1"),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::samples::Samples;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, EventType, Report, Subject};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -67,23 +67,44 @@ pub fn judge(
     before: &Memory,
 ) -> (Report, Memory) {
     let mut found = Vec::new();
-    let installed = || inputs.watched.iter().filter(|unit| unit.installed);
     for name in &config.required {
-        let unit = installed().find(|unit| unit.name == *name);
+        let unit = installed(inputs).find(|unit| unit.name == *name);
         found.extend(required(name, unit));
     }
-    for name in &inputs.failed {
-        if config.required.contains(name) {
-            continue;
-        }
-        let result = installed()
+    found.extend(failed(config, inputs));
+    found.extend(looping(config, inputs));
+    found.extend(restarting(config, inputs, restarts, context.now / 1000));
+    restarts
+        .units
+        .retain(|name, _| inputs.watched.iter().any(|unit| unit.name == *name));
+    for finding in &mut found {
+        let unit = finding.key.split(' ').next().unwrap_or_default();
+        finding.subject = Some(Subject::Unit(unit.to_owned()));
+    }
+
+    let (report, after) = findings::judge(context, &healthy(inputs), &found, before);
+    (with_readings(report, inputs), after)
+}
+
+fn installed(inputs: &Inputs) -> impl Iterator<Item = &Unit> {
+    inputs.watched.iter().filter(|unit| unit.installed)
+}
+
+/// Units that have failed, without those that are required.
+fn failed(config: &Config, inputs: &Inputs) -> Vec<Finding> {
+    let others = inputs
+        .failed
+        .iter()
+        .filter(|name| !config.required.contains(name));
+    let finding = |name: &String| {
+        let result = installed(inputs)
             .find(|unit| unit.name == *name)
             .map(|unit| unit.result.as_str());
         let text = match result.filter(|result| !matches!(*result, "" | "success")) {
             Some(result) => format!("{name} has failed ({result})"),
             None => format!("{name} has failed"),
         };
-        found.push(if config.any || config.important.contains(name) {
+        if config.any || config.important.contains(name) {
             Finding::degraded(name.clone(), "systemd_unit_failed", text).advice(ADVICE)
         } else {
             // Most machines have one that nobody misses.
@@ -91,10 +112,15 @@ pub fn judge(
                 event_type: EventType::Warning,
                 ..Finding::note(name.clone(), "systemd_unit_failed", text)
             }
-        });
-    }
+        }
+    };
+    others.map(finding).collect()
+}
+
+/// Units in a crash loop, without those that are required.
+fn looping(config: &Config, inputs: &Inputs) -> Vec<Finding> {
     let loops = |unit: &&Unit| unit.is_in_crash_loop() && !config.required.contains(&unit.name);
-    for unit in installed().filter(loops) {
+    let finding = |unit: &Unit| {
         let mut text = format!(
             "{} is being restarted over and over: {} ({}), last result {}",
             unit.name, unit.active, unit.sub, unit.result
@@ -102,12 +128,15 @@ pub fn judge(
         if let Some(count) = unit.restarts {
             text.push_str(&format!("; {count} restarts"));
         }
-        found.push(
-            Finding::degraded(unit.name.clone(), "systemd_unit_restarting", text).advice(ADVICE),
-        );
-    }
-    let now = context.now / 1000;
-    for unit in installed() {
+        Finding::degraded(unit.name.clone(), "systemd_unit_restarting", text).advice(ADVICE)
+    };
+    installed(inputs).filter(loops).map(finding).collect()
+}
+
+/// Units that were restarted too often within an hour.
+fn restarting(config: &Config, inputs: &Inputs, restarts: &mut Restarts, now: u64) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for unit in installed(inputs) {
         let Some(count) = unit.restarts else { continue };
         let kept = restarts.units.entry(unit.name.clone());
         let within = kept
@@ -119,17 +148,13 @@ pub fn judge(
             found.push(Finding::degraded(key, "systemd_unit_restarting", text).advice(ADVICE));
         }
     }
-    restarts
-        .units
-        .retain(|name, _| inputs.watched.iter().any(|unit| unit.name == *name));
-    for finding in &mut found {
-        let unit = finding.key.split(' ').next().unwrap_or_default();
-        finding.subject = Some(Subject::Unit(unit.to_owned()));
-    }
+    found
+}
 
-    let (mut report, after) = findings::judge(context, &healthy(inputs), &found, before);
-    report = report.gauge(FAILED, gauge(inputs.failed.len() as u64));
-    for unit in installed() {
+/// Adds what the units are: metrics, and the document under `data`.
+fn with_readings(report: Report, inputs: &Inputs) -> Report {
+    let mut report = report.gauge(FAILED, gauge(inputs.failed.len() as u64));
+    for unit in installed(inputs) {
         let labels = [("unit", unit.name.as_str())];
         let active = u8::from(unit.active == "active");
         report.add_gauge(ACTIVE, &labels, f64::from(active));
@@ -137,7 +162,7 @@ pub fn judge(
             report.add_gauge(RESTARTS, &labels, gauge(count));
         }
     }
-    let watched: BTreeMap<&str, String> = installed()
+    let watched: BTreeMap<&str, String> = installed(inputs)
         .map(|unit| {
             (
                 unit.name.as_str(),
@@ -146,7 +171,7 @@ pub fn judge(
         })
         .collect();
     let data = json!({ "failed": inputs.failed, "watched": watched });
-    (findings::with_data(report, &data), after)
+    findings::with_data(report, &data)
 }
 
 fn required(name: &str, unit: Option<&Unit>) -> Option<Finding> {

@@ -4,8 +4,8 @@ pub mod config;
 pub mod evaluate;
 pub mod units;
 
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_builtin_shared::program;
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use config::{Config, SCHEMA};
@@ -73,13 +73,16 @@ impl Checker for SystemdUnits {
         };
         let saved = state::get_string(RESTARTS)?;
         let mut restarts = Restarts::restore(saved.as_deref(), &context.boot_id);
-        let before = Memory::load()?;
-        let (report, after) = evaluate::judge(context, &config, &inputs, &mut restarts, &before);
-        after.keep(&before)?;
-        let text = restarts.save();
-        if saved.as_ref() != Some(&text) {
-            state::set(RESTARTS, text.as_bytes())?;
-        }
+        let report = findings::check(|before| {
+            Ok(evaluate::judge(
+                context,
+                &config,
+                &inputs,
+                &mut restarts,
+                before,
+            ))
+        })?;
+        state::set_changed(RESTARTS, saved.as_deref(), &restarts.save())?;
         Ok(report)
     }
 }

@@ -1,7 +1,7 @@
 //! The verdict.
 
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::service::Service;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::net::Response;
 use gpud_sdk::{AccessError, CheckContext, Error, Report};

@@ -12,7 +12,7 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_shared::patterns::policy::{self, Policy};
+use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, incidents, state, sysfs,
@@ -114,8 +114,7 @@ fn times(level: Level) -> Result<Vec<(u32, u64)>, AccessError> {
 }
 
 fn read_config() -> Result<(Config, Policy), Error> {
-    let document = gpud_sdk::config::document();
-    policy::settings(&document, &patterns::CATALOG, Config::parse).map_err(Error::failed)
+    policy::configured(&patterns::CATALOG, Config::parse)
 }
 
 gpud_sdk::member!(COMPONENT => CpuThermal + kmsg_watcher + scanner: Descriptor::new(

@@ -1,7 +1,7 @@
 //! The verdict.
 
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, EventType, Report};
 use serde::{Deserialize, Serialize};
 
@@ -187,54 +187,12 @@ pub fn judge(
     };
     if synchronised == Some(false) {
         let since = *kept.lost_at.get_or_insert(uptime);
-        let for_seconds = uptime.saturating_sub(since);
-        let text = match doubt {
-            Some(Doubt::Unmeasured(age)) => Some(format!(
-                "chrony has not measured the clock for {} h, whatever it says of it",
-                age / 3_600
-            )),
-            Some(Doubt::Far(distance)) => Some(format!(
-                "chrony cannot tell the time to more than {distance:.1} s, and the kernel counts as synchronised what is \
-                 within {MAX_DISTANCE} s"
-            )),
-            None => None,
-        };
-        let text = text.or_else(|| {
-            let minutes = for_seconds / 60;
-            (for_seconds >= config.grace)
-                .then(|| format!("the clock has not been synchronised for {minutes} min"))
-        });
-        if let Some(text) = text {
-            found.push(
-                Finding::degraded("synchronisation", "clock_unsynchronised", text).advice(ADVICE),
-            );
-        }
+        found.extend(unsynchronised(config, doubt, uptime.saturating_sub(since)));
     } else {
         kept.lost_at = None;
     }
-    if let Source::Chrony {
-        synchronised: true,
-        offset,
-        ..
-    } = *source
-    {
-        let limit = config.max_offset();
-        if offset > limit {
-            let text = format!("the clock is {offset:.3} s off, more than {limit} s");
-            found.push(Finding::degraded("offset", "clock_offset", text).advice(ADVICE));
-        }
-    }
-    let nobody = matches!(
-        source,
-        Source::Systemd {
-            synchronised: false,
-            service: false
-        }
-    );
-    if config.required && (nobody || *source == Source::Unknown) {
-        let text = "no time service synchronises the clock";
-        found.push(Finding::degraded("service", "time_service_missing", text).advice(ADVICE));
-    }
+    found.extend(offset(config, source));
+    found.extend(missing(config, source));
     let healthy = match (source, synchronised) {
         (Source::Unknown, _) => {
             "no time service can be asked (neither chrony nor systemd); jumps are watched"
@@ -252,6 +210,58 @@ pub fn judge(
         report = report.gauge(OFFSET, offset);
     }
     (report, after)
+}
+
+/// That the clock is not synchronised, where chrony cannot be believed or it has been so for too long.
+fn unsynchronised(config: &Config, doubt: Option<Doubt>, for_seconds: u64) -> Option<Finding> {
+    let text = match doubt {
+        Some(Doubt::Unmeasured(age)) => format!(
+            "chrony has not measured the clock for {} h, whatever it says of it",
+            age / 3_600
+        ),
+        Some(Doubt::Far(distance)) => format!(
+            "chrony cannot tell the time to more than {distance:.1} s, and the kernel counts as synchronised what is \
+             within {MAX_DISTANCE} s"
+        ),
+        None if for_seconds >= config.grace => {
+            let minutes = for_seconds / 60;
+            format!("the clock has not been synchronised for {minutes} min")
+        }
+        None => return None,
+    };
+    Some(Finding::degraded("synchronisation", "clock_unsynchronised", text).advice(ADVICE))
+}
+
+/// That a synchronised clock is too far off.
+fn offset(config: &Config, source: &Source) -> Option<Finding> {
+    let Source::Chrony {
+        synchronised: true,
+        offset,
+        ..
+    } = *source
+    else {
+        return None;
+    };
+    let limit = config.max_offset();
+    (offset > limit).then(|| {
+        let text = format!("the clock is {offset:.3} s off, more than {limit} s");
+        Finding::degraded("offset", "clock_offset", text).advice(ADVICE)
+    })
+}
+
+/// That a time service is required and none is switched on.
+fn missing(config: &Config, source: &Source) -> Option<Finding> {
+    let nobody = matches!(
+        source,
+        Source::Systemd {
+            synchronised: false,
+            service: false
+        }
+    );
+    (config.required && (nobody || *source == Source::Unknown)).then(|| {
+        let text = "no time service synchronises the clock";
+        Finding::degraded("service", "time_service_missing", text).advice(ADVICE)
+    })
 }
 
 fn jump(

@@ -7,8 +7,8 @@ pub mod evaluate;
 pub mod source;
 
 use gpud_builtin_shared::cached::CachedAnswer;
-use gpud_builtin_shared::findings::Memory;
 use gpud_builtin_shared::program;
+use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA, SyncMemory};
@@ -33,15 +33,13 @@ impl Checker for TimeSync {
         let source = source(context, &config)?;
         let saved = state::get_string(KEPT)?;
         let mut kept = SyncMemory::restore(saved.as_deref(), &context.boot_id);
-        let before = Memory::load()?;
         let boot_time = source::boot_time(&stat);
-        let (report, after) =
-            evaluate::judge(context, &config, &source, boot_time, &mut kept, &before);
-        after.keep(&before)?;
-        let text = kept.save();
-        if saved.as_ref() != Some(&text) {
-            state::set(KEPT, text.as_bytes())?;
-        }
+        let report = findings::check(|before| {
+            Ok(evaluate::judge(
+                context, &config, &source, boot_time, &mut kept, before,
+            ))
+        })?;
+        state::set_changed(KEPT, saved.as_deref(), &kept.save())?;
         Ok(report)
     }
 }
@@ -70,8 +68,18 @@ fn ask() -> Result<Source, AccessError> {
     {
         return Ok(tracking);
     }
-    let said = program::run("timedatectl", &["show"], SECONDS)?;
-    Ok(said.map_or(Source::Unknown, |said| source::timedate(&said.stdout)))
+    let Some(said) = program::run("timedatectl", &["show"], SECONDS)? else {
+        return Ok(Source::Unknown);
+    };
+    let source = source::timedate(&said.stdout);
+    if source != Source::Unknown || said.is_ok() {
+        return Ok(source);
+    }
+    // systemd before 239 knows only the text for people.
+    let said = program::run("timedatectl", &["status"], SECONDS)?;
+    Ok(said.map_or(Source::Unknown, |said| {
+        source::timedate_status(&said.stdout)
+    }))
 }
 
 gpud_sdk::member!("time-sync" => TimeSync: Descriptor::new(

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `chronyc -c tracking` | chronyc(1), `-c` and `tracking`: 14 values in one line; the third is the stratum, the fourth the time of the last measurement that the clock follows (Unix time), the fifth the clock's offset in seconds, the eleventh and twelfth the delay to the reference and the dispersion, the thirteenth the interval of measurements in seconds, the last the leap status, `Not synchronised` or another. The first, the reference, is `7F7F0101` for a clock that follows nobody but itself (`local` of chrony.conf(5)) |
 //! | `timedatectl show` | timedatectl(1), org.freedesktop.timedate1(5): `NTP` a service is switched on, `NTPSynchronized` the kernel's word (`adjtimex`, maximum error below 16 s) |
+//! | `timedatectl status` | the same for people, in systemd before 239, which has no `show`: `NTP enabled`, `NTP synchronized` |
 //! | `/proc/stat`, `btime` | `Documentation/filesystems/proc.rst`: when the machine booted, in seconds of the wall clock. The kernel computes it at each reading (`fs/proc/stat.c`, `getboottime64`): it moves when the clock is set, and neither while it is slewed nor while the machine sleeps |
 
 use serde::{Deserialize, Serialize};
@@ -37,9 +38,16 @@ pub enum Source {
     Unknown,
 }
 
-/// Reads what `chronyc -c tracking` says.
+/// Lines of one answer that are looked at.
+const MAX_LINES: usize = 64;
+
+/// Reads what `chronyc -c tracking` says, among warnings that it may print as well.
 pub fn tracking(text: &str) -> Option<Source> {
-    let fields: Vec<&str> = text.lines().next()?.split(',').map(str::trim).collect();
+    text.lines().take(MAX_LINES).find_map(tracking_line)
+}
+
+fn tracking_line(line: &str) -> Option<Source> {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let [
         reference,
         _,
@@ -86,6 +94,22 @@ pub fn timedate(text: &str) -> Source {
     }
 }
 
+/// Reads what `timedatectl status` says to people, in the words of all versions of systemd.
+pub fn timedate_status(text: &str) -> Source {
+    let value = |keys: &[&str]| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        let line = lines.find(|(name, _)| keys.contains(&name.trim()));
+        line.map(|(_, value)| matches!(value.trim(), "yes" | "active"))
+    };
+    match value(&["System clock synchronized", "NTP synchronized"]) {
+        Some(synchronised) => Source::Systemd {
+            synchronised,
+            service: value(&["NTP service", "NTP enabled", "Network time on"]).unwrap_or(false),
+        },
+        None => Source::Unknown,
+    }
+}
+
 /// When the machine booted by the clock of now, unix seconds.
 pub fn boot_time(stat: &str) -> Option<u64> {
     let line = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
@@ -126,6 +150,10 @@ mod tests {
                 "7F7F0101,,10,1795358384.027570234,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,0.000000000,0.000000000,0.0,Normal\n",
                 full(false, 0.0, 1_795_358_384, 0.0, 0.0),
             ),
+            (
+                &format!("chronyc: a warning, of one line\n{TRACKING}"),
+                chrony(true, 0.000_012_345),
+            ),
             ("506 Cannot talk to daemon\n", None),
             ("1,2,3,4,5,6", None),
             (&TRACKING.replace("-0.000012345", "nan"), None),
@@ -147,6 +175,19 @@ mod tests {
         ] {
             assert_eq!(timedate(text), expected, "{text}");
         }
+        for (text, expected) in [
+            (
+                "      Local time: Mon 2026-01-05 10:00:00 UTC\n     NTP enabled: yes\nNTP synchronized: no\n RTC in local TZ: no\n",
+                systemd(false, true),
+            ),
+            (
+                "System clock synchronized: yes\n              NTP service: inactive\n",
+                systemd(true, false),
+            ),
+            ("Failed to connect to bus: No such file\n", Source::Unknown),
+        ] {
+            assert_eq!(timedate_status(text), expected, "{text}");
+        }
         assert_eq!(
             boot_time("cpu 1 2\nbtime 1795309757\nprocesses 3\n"),
             Some(1_795_309_757)
@@ -159,6 +200,7 @@ mod tests {
         fn any_text_is_survived(text in "[ -~\n,=]{0,200}") {
             tracking(&text);
             timedate(&text);
+            timedate_status(&text);
             boot_time(&text);
         }
     }

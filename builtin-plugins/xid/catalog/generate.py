@@ -90,6 +90,9 @@ def rust():
         table("MNEMONICS", "(u32, &str)", "Mnemonics of codes without an entry.", [
             f"({c['code']}, {text(c['mnemonic'])})" for c in data["mnemonics"]
         ]),
+        table("GPUD", "(u32, &str)", "GPUd's verdict in words of codes whose default is another.", [
+            f"({c['code']}, {text(gpud_verdict(c))})" for c in data["codes"] if "gpud" in c
+        ]),
         table("VENDOR", "Vendor", "NVIDIA's view of the codes that it lists, ascending.", [
             f"Vendor {{ code: {v['code']}, mnemonic: {text(v['mnemonic'])}, means: {text(v.get('means', ''))}, "
             f"immediate: {vendor_option(v['immediate'])}, investigate: {text(v['investigate'])} }}"
@@ -112,6 +115,12 @@ def rust():
         ]),
     ]
     RUST.write_text("\n".join(parts))
+
+
+def gpud_verdict(code):
+    """GPUd's verdict of a code whose default is another."""
+    gpud = code["gpud"]
+    return f"{gpud['type']}, {(gpud['actions'] or ['no action'])[0]}" if gpud else "not listed"
 
 
 def differences(codes, vendor):
@@ -150,10 +159,6 @@ def page():
     codes = sorted(data["codes"] + named, key=lambda c: c["code"])
     xids = differences(codes, {v["code"]: v for v in data["vendor"]})
     changed = [c for c in data["codes"] if "gpud" in c]
-
-    def gpud_verdict(c):
-        gpud = c["gpud"]
-        return f"{gpud['type']}, {(gpud['actions'] or ['no action'])[0]}" if gpud else "not listed"
 
     sxids = differences(
         switch["codes"],

@@ -4,7 +4,7 @@ use gpud_builtin_shared::coded::Key;
 pub use gpud_builtin_shared::coded::vendor::VendorAction;
 pub use gpud_builtin_shared::coded::{Action, Severity};
 
-use crate::catalog_data::{CODES, MNEMONICS, RULES, STATUSES, SUB_CODES, VENDOR};
+use crate::catalog_data::{CODES, GPUD, MNEMONICS, RULES, STATUSES, SUB_CODES, VENDOR};
 
 /// Highest code that is taken for an Xid. NVIDIA has used up to 176 so far; what is far beyond is not one.
 pub const MAX_CODE: u32 = 999;
@@ -132,6 +132,14 @@ pub fn vendor(code: u32) -> Option<&'static Vendor> {
         .binary_search_by_key(&code, |known| known.code)
         .ok()
         .and_then(|at| VENDOR.get(at))
+}
+
+/// GPUd's verdict of a code in words, where the default is another.
+pub fn gpud_verdict(code: u32) -> Option<&'static str> {
+    let mut verdicts = GPUD.iter();
+    verdicts
+        .find(|(known, _)| *known == code)
+        .map(|(_, words)| *words)
 }
 
 /// True for a code that GPUd or NVIDIA knows.

@@ -191,6 +191,19 @@ pub static MNEMONICS: [(u32, &str); 1] = [
     (133, "ROBUST_CHANNEL_CE17_ERROR"),
 ];
 
+/// GPUd's verdict in words of codes whose default is another.
+pub static GPUD: [(u32, &str); 9] = [
+    (54, "Warning, no action"),
+    (109, "Warning, no action"),
+    (136, "Warning, no action"),
+    (142, "Warning, no action"),
+    (158, "Warning, REBOOT_SYSTEM"),
+    (173, "Warning, REBOOT_SYSTEM"),
+    (174, "not listed"),
+    (175, "not listed"),
+    (176, "not listed"),
+];
+
 /// NVIDIA's view of the codes that it lists, ascending.
 pub static VENDOR: [Vendor; 115] = [
     Vendor { code: 8, mnemonic: "ROBUST_CHANNEL_FIFO_ERROR_IDLE_TIMEOUT", means: "", immediate: Some(VendorAction::RestartApp), investigate: "CONTACT_SUPPORT" },

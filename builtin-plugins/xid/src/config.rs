@@ -1,8 +1,9 @@
 //! The component's configuration: [`gpud_builtin_shared::coded::config`], with `reboot_threshold`, and 1,000 as the
 //! threshold of Xid 94 where `overrides` does not say otherwise.
 
+use gpud_builtin_shared::coded::config;
 pub use gpud_builtin_shared::coded::config::Config;
-use gpud_builtin_shared::coded::{config, policy::Codes};
+use gpud_builtin_shared::policy::codes::Codes;
 
 use crate::catalog;
 use crate::catalog_data::VERSION;

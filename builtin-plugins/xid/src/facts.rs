@@ -51,7 +51,9 @@ impl<'a> Facts<'a> {
             channel: ["Ch ", "channel 0x", "Channel ID ", "channel "]
                 .iter()
                 .find_map(|key| value(line, key, &[',', ' '])),
-            link: value(line, " Link ", &[' ', ',', '(']),
+            link: [" Link ", " on link "]
+                .iter()
+                .find_map(|key| value(line, key, &[' ', ',', '('])),
             row: row_remapper.then(|| value(line, "(", &[')'])).flatten(),
             address: ["physAddr ", "faulted @ "]
                 .iter()
@@ -205,6 +207,10 @@ mod tests {
             (
                 "NVRM: Xid (PCI:0008:01:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 03 (0x020465c6 0x00000000)",
                 vec![("link", "03")],
+            ),
+            (
+                "NVRM: Xid (PCI:0000:3b:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 4(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)",
+                vec![("link", "4")],
             ),
             (
                 "NVRM: Xid (PCI:0000:0b:00): 45, pid=7, name=python3, channel 0x00000008 caused by previous Xid 149",

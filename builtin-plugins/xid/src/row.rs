@@ -35,6 +35,8 @@ pub const VENDOR_ACTION_WORDS: &str = "vendor_action_words";
 /// Keys of the verdicts of both catalogues.
 const GPUD_VERDICT: &str = "gpud_verdict";
 const NVIDIA_VERDICT: &str = "nvidia_verdict";
+/// Key of GPUd's own verdict, where the default catalogue does not follow it.
+const GPUD_OWN_VERDICT: &str = "gpud_own_verdict";
 /// Key that is there when the two differ.
 const DIFFER: &str = "verdicts_differ";
 
@@ -191,6 +193,9 @@ fn verdicts(
     ];
     if differ(gpud, nvidia) {
         pairs.push((DIFFER, "true".to_owned()));
+    }
+    if let Some(own) = catalog::gpud_verdict(xid.code) {
+        pairs.push((GPUD_OWN_VERDICT, own.to_owned()));
     }
     let known = catalog::vendor(xid.code);
     if let Some(vendor) = xid.vendor {

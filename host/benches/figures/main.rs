@@ -40,93 +40,113 @@ enum Inside {
     Nvidia(PathBuf, u32),
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let mut minutes = 10.0;
-    let mut only = None;
-    let mut inside = None;
-    let target = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target"));
-    let mut json = target.join("bench.json");
-    let mut components = target.join("examples");
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--minutes" => {
-                minutes = arguments
-                    .next()
-                    .and_then(|n| n.parse().ok())
-                    .expect("--minutes N")
+/// What the command line asks for.
+struct Options {
+    minutes: f64,
+    only: Option<String>,
+    inside: Option<Inside>,
+    json: PathBuf,
+    components: PathBuf,
+}
+
+impl Options {
+    fn read(mut arguments: impl Iterator<Item = String>) -> Self {
+        let target = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target"));
+        let mut options = Self {
+            minutes: 10.0,
+            only: None,
+            inside: None,
+            json: target.join("bench.json"),
+            components: target.join("examples"),
+        };
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--minutes" => {
+                    let minutes = arguments.next().and_then(|n| n.parse().ok());
+                    options.minutes = minutes.expect("--minutes N");
+                }
+                "--json" => {
+                    let file = arguments.next().map(PathBuf::from);
+                    options.json = file.expect("--json FILE");
+                }
+                system::INSIDE => options.inside = Some(Inside::System),
+                nvidia::INSIDE => {
+                    let library = arguments.next().map(PathBuf::from);
+                    let rounds = arguments.next().and_then(|n| n.parse().ok());
+                    let (library, rounds) = library.zip(rounds).expect("a library and a number");
+                    options.inside = Some(Inside::Nvidia(library, rounds));
+                }
+                "--components" => {
+                    let folder = arguments.next().map(PathBuf::from);
+                    options.components = folder.expect("--components FOLDER");
+                }
+                "--only" => options.only = arguments.next(),
+                // Cargo adds it.
+                "--bench" => {}
+                other => panic!("unknown argument {other}"),
             }
-            "--json" => json = arguments.next().map(PathBuf::from).expect("--json FILE"),
-            system::INSIDE => inside = Some(Inside::System),
-            nvidia::INSIDE => {
-                let library = arguments.next().map(PathBuf::from);
-                let rounds = arguments.next().and_then(|n| n.parse().ok());
-                let (library, rounds) = library.zip(rounds).expect("a library and a number");
-                inside = Some(Inside::Nvidia(library, rounds));
-            }
-            "--components" => {
-                components = arguments
-                    .next()
-                    .map(PathBuf::from)
-                    .expect("--components FOLDER")
-            }
-            "--only" => only = arguments.next(),
-            // Cargo adds it.
-            "--bench" => {}
-            other => panic!("unknown argument {other}"),
         }
+        options
     }
+}
+
+fn main() {
+    let options = Options::read(std::env::args().skip(1));
     let runtime = gpud::executor::start().expect("threads to run on");
-    match inside {
+    match &options.inside {
         Some(Inside::System) => return runtime.block_on(system::inside()),
         Some(Inside::Nvidia(library, rounds)) => {
-            return runtime.block_on(nvidia::inside(&library, rounds));
+            return runtime.block_on(nvidia::inside(library, *rounds));
         }
         None => {}
     }
     let mut table = Table::default();
     machine::measure(&mut table);
-    runtime.block_on(async {
-        let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
-        if wanted("guest") || wanted("kernel-log") {
-            let cache = tempfile::tempdir().expect("a folder");
-            let runtime = guest::runtime(cache.path()).await;
-            if wanted("guest") {
-                guest::measure(&mut table, &runtime).await;
-            }
-            if wanted("kernel-log") {
-                kernel_log::measure(&mut table, &runtime).await;
-            }
-        }
-        if wanted("nvidia") {
-            nvidia::measure(&mut table).await;
-        }
-        if wanted("system") {
-            system::measure(&mut table).await;
-        }
-        if wanted("sdk") {
-            sdk::measure(&mut table, &components).await;
-        }
-        if wanted("plugins") {
-            plugins::measure(&mut table, &components).await;
-        }
-        if wanted("flood") {
-            flood::measure(&mut table).await;
-        }
-        if wanted("saved-logs") {
-            saved_logs::measure(&mut table);
-        }
-        if wanted("script") {
-            script::measure(&mut table).await;
-        }
-        if wanted("daemon") {
-            daemon::measure(&mut table, Duration::from_secs_f64(minutes * 60.0)).await;
-        }
-        if wanted("api") {
-            api::measure(&mut table).await;
-        }
-    });
+    runtime.block_on(measure(&options, &mut table));
     println!("{table}");
-    std::fs::write(&json, table.json()).expect("writing the JSON file");
-    println!("written to {}", json.display());
+    std::fs::write(&options.json, table.json()).expect("writing the JSON file");
+    println!("written to {}", options.json.display());
+}
+
+/// Measures the parts that were asked for.
+async fn measure(options: &Options, table: &mut Table) {
+    let wanted = |part: &str| options.only.as_deref().is_none_or(|only| only == part);
+    if wanted("guest") || wanted("kernel-log") {
+        let cache = tempfile::tempdir().expect("a folder");
+        let runtime = guest::runtime(cache.path()).await;
+        if wanted("guest") {
+            guest::measure(table, &runtime).await;
+        }
+        if wanted("kernel-log") {
+            kernel_log::measure(table, &runtime).await;
+        }
+    }
+    if wanted("nvidia") {
+        nvidia::measure(table).await;
+    }
+    if wanted("system") {
+        system::measure(table).await;
+    }
+    if wanted("sdk") {
+        sdk::measure(table, &options.components).await;
+    }
+    if wanted("plugins") {
+        plugins::measure(table, &options.components).await;
+    }
+    if wanted("flood") {
+        flood::measure(table).await;
+    }
+    if wanted("saved-logs") {
+        saved_logs::measure(table);
+    }
+    if wanted("script") {
+        script::measure(table).await;
+    }
+    if wanted("daemon") {
+        let watched = Duration::from_secs_f64(options.minutes * 60.0);
+        daemon::measure(table, watched).await;
+    }
+    if wanted("api") {
+        api::measure(table).await;
+    }
 }

@@ -52,6 +52,9 @@ const PROGRAMS: &[&str] = &[
     "program",
     "syslog_program",
     "programname",
+    // Of Filebeat, which reads the journal.
+    "syslog.identifier",
+    "log.syslog.appname",
 ];
 const TIMES: &[&str] = &[
     "@timestamp",
@@ -131,15 +134,28 @@ fn plain(text: &[u8]) -> Line {
 fn field(object: &Value, names: &[&str]) -> Option<String> {
     let wrapped = WRAPPERS.iter().filter_map(|name| object.get(name));
     [object].into_iter().chain(wrapped).find_map(|object| {
-        names.iter().find_map(|name| match object.get(name)? {
-            Value::String(text) if !text.is_empty() => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            // `"host": {"name": "n1"}`.
-            Value::Object(inner) => match inner.get("name")? {
-                Value::String(text) => Some(text.clone()),
-                _ => None,
-            },
-            _ => None,
-        })
+        let mut values = names.iter().filter_map(|name| value(object, name));
+        values.find_map(text_of)
     })
+}
+
+/// The value of a key, or of keys within one another with points between them.
+fn value<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
+    object.get(path).or_else(|| {
+        let (first, rest) = path.split_once('.')?;
+        value(object.get(first)?, rest)
+    })
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        // `"host": {"name": "n1"}`.
+        Value::Object(inner) => ["name", "hostname"]
+            .iter()
+            .find_map(|key| inner.get(*key)?.as_str())
+            .map(str::to_owned),
+        _ => None,
+    }
 }

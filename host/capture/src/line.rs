@@ -307,8 +307,8 @@ impl<'a> Program<'a> {
         for _ in 0..3 {
             let start = scan.0;
             let word = scan.word();
-            // Some collectors write `kernel[0]:`.
-            let is_kernel = word == b"kernel:" || word == b"kernel[0]:";
+            // Some collectors write `kernel[0]:`, some syslog daemons `vmunix:`.
+            let is_kernel = matches!(word, b"kernel:" | b"kernel[0]:" | b"vmunix:");
             if is_kernel {
                 program.author = Author::Kernel(scan.0);
                 return Some(program);

@@ -215,6 +215,8 @@ fn take_program(scan: &mut Scan) -> Option<()> {
 #[derive(Debug)]
 struct Beginning<'a> {
     stamp: Option<Stamp>,
+    /// The kernel's own stamp behind another one, microseconds since boot.
+    micros: Option<u64>,
     priority: Option<(u8, u32)>,
     /// `kernel:` or a priority was there.
     of_kernel: bool,
@@ -227,6 +229,7 @@ impl<'a> Beginning<'a> {
     fn read(rest: &'a [u8], context: &mut Context) -> Self {
         let mut beginning = Self {
             stamp: None,
+            micros: None,
             priority: None,
             of_kernel: false,
             is_short: false,
@@ -258,6 +261,14 @@ impl<'a> Beginning<'a> {
             if let Some(micros) = stamp::kernel(&mut scan, Decimals::Any) {
                 self.stamp = Some(Stamp::Boot(micros));
                 self.is_short = true;
+                self.text = scan.0;
+                return true;
+            }
+            scan = Scan(self.text);
+        } else if self.micros.is_none() && self.stamp.and_then(|stamp| stamp.wall()).is_some() {
+            // Tools that date the lines of a console leave the kernel's own stamp behind theirs.
+            if let Some(micros) = stamp::kernel(&mut scan, Decimals::Six) {
+                self.micros = Some(micros);
                 self.text = scan.0;
                 return true;
             }
@@ -304,8 +315,9 @@ impl<'a> Beginning<'a> {
             header.stamp.unwrap_or(own),
             escape::text(&escape::rsyslog(text), Backslash::Escape),
         );
-        if let Stamp::Boot(micros) = own {
-            message.set_micros(Some(micros));
+        match own {
+            Stamp::Boot(micros) => message.set_micros(Some(micros)),
+            _ => message.set_micros(self.micros),
         }
         if let Some((level, facility)) = self.priority {
             message.message.level = level;

@@ -9,6 +9,13 @@ pub(super) const DEFAULT_LEVEL: u8 = 6;
 const LEVELS: [&[u8]; 8] = [
     b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"debug",
 ];
+/// Longer names of levels; Talos and some syslog templates write these.
+const LONG_LEVELS: [(&[u8], u8); 4] = [
+    (b"error", 3),
+    (b"warning", 4),
+    (b"critical", 2),
+    (b"panic", 0),
+];
 const FACILITIES: [&[u8]; 24] = [
     b"kern",
     b"user",
@@ -72,17 +79,10 @@ pub(super) fn word(word: &[u8]) -> Option<u8> {
         }
         None => word,
     };
-    let other_names: [(&[u8], u8); 4] = [
-        (b"error", 3),
-        (b"warning", 4),
-        (b"critical", 2),
-        (b"panic", 0),
-    ];
-    let others = other_names.into_iter();
     (0..)
         .zip(LEVELS)
         .map(|(level, name)| (name, level))
-        .chain(others)
+        .chain(LONG_LEVELS)
         .find(|(known, _)| known.eq_ignore_ascii_case(name))
         .map(|(_, level)| level)
 }
@@ -97,7 +97,10 @@ fn padded<'a>(scan: &mut Scan<'a>) -> Option<&'a [u8]> {
 
 /// The level of this name.
 pub(super) fn level(name: &[u8]) -> Option<u8> {
-    number_of(name, &LEVELS)
+    number_of(name, &LEVELS).or_else(|| {
+        let mut long = LONG_LEVELS.into_iter();
+        long.find(|(long, _)| *long == name).map(|(_, level)| level)
+    })
 }
 
 /// The facility of this name.

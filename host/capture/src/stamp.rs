@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use super::{
     calendar::{Calendar, CalendarTime},
     format::Format,
+    months,
     scan::Scan,
 };
 use crate::model::UnixMillis;
@@ -13,6 +14,8 @@ const MONTHS: [&[u8]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
 const WEEKDAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
+/// Bytes in which a date in brackets ends; weekdays and months of some languages are long.
+const MAX_DATE: usize = 72;
 
 /// The time of a message as its line states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +47,18 @@ impl Stamp {
 /// A stamp within brackets, with the space after it and the caller that a kernel with `CONFIG_PRINTK_CALLER` prints.
 pub(super) fn bracket(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
     scan.literal(b"[")?;
+    let start = *scan;
     let found = match scan.peek()? {
-        b'<' => (Format::DmesgDelta, Stamp::Delta(delta(scan)?)),
-        b'A'..=b'Z' => named(scan, calendar)?,
-        _ => since(scan, Decimals::Six)?,
+        b'<' => Some((Format::DmesgDelta, Stamp::Delta(delta(scan)?))),
+        b'A'..=b'Z' => named(scan, calendar),
+        _ => since(scan, Decimals::Six),
+    };
+    let found = match found {
+        Some(found) => found,
+        None => {
+            *scan = start;
+            localized(scan, calendar)?
+        }
     };
     close(scan)?;
     Some(found)
@@ -98,8 +109,9 @@ pub(super) fn is_bracket(scan: Scan) -> bool {
     // Only to see whether these are dates; none of them is used.
     let zone = TimeZone::UTC;
     let mut calendar = Calendar::new(UnixMillis::MAX, &zone);
+    let begins_date = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     kernel(&mut Scan(scan.0), Decimals::Any).is_some()
-        || matches!(scan.0.get(1), Some(b'A'..=b'Z'))
+        || scan.0.get(1).is_some_and(begins_date)
             && bracket(&mut Scan(scan.0), &mut calendar).is_some()
         || matches!(scan.0.get(1), Some(b'0'..=b'9'))
             && bracketed_iso(&mut Scan(scan.0), &mut calendar).is_some()
@@ -184,6 +196,65 @@ fn named(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
     }
     let at = calendar.unix_ms(moment)?;
     Some((Format::DmesgCtime, Stamp::Wall(at)))
+}
+
+/// A date of dmesg in the user's language: `Sa Nov 21 04:14:13 2026`, `sam. nov. 21 04:14:13 2026`, with a difference or
+/// not; `nov.21 04:14`, `11月21 04:14`. Names are separated by spaces only where the language has them.
+fn localized(scan: &mut Scan, calendar: &mut Calendar) -> Option<(Format, Stamp)> {
+    let mut bytes = scan.0.iter().take(MAX_DATE);
+    let end = bytes.position(|&byte| byte == b']')?;
+    let (inside, rest) = scan.0.split_at_checked(end)?;
+    let date = inside.split(|&byte| byte == b'<').next()?;
+    let mut words = date
+        .split(|&byte| byte == b' ')
+        .filter(|word| !word.is_empty());
+    let words = [(); 6].map(|()| words.next());
+    let found = match words {
+        [
+            Some(weekday),
+            Some(month),
+            Some(day),
+            Some(clock),
+            Some(year),
+            None,
+        ] if !weekday.iter().any(u8::is_ascii_digit) => {
+            let mut moment = localized_moment(month, day, clock, true)?;
+            moment.year = Some(all(year, |year| year.digits(4))?);
+            let at = calendar.unix_ms(moment)?;
+            (Format::DmesgCtime, Stamp::Wall(at))
+        }
+        [Some(month), Some(day), Some(clock), None, ..] => {
+            let moment = localized_moment(month, day, clock, false)?;
+            let minute = calendar.unix_ms(moment)?;
+            (Format::DmesgReltime, Stamp::Minute(minute))
+        }
+        [Some(date), Some(clock), None, ..] => {
+            let digits = date.iter().rev().take_while(|byte| byte.is_ascii_digit());
+            let (month, day) = date.split_at_checked(date.len() - digits.count())?;
+            let moment = localized_moment(month, day, clock, false)?;
+            let minute = calendar.unix_ms(moment)?;
+            (Format::DmesgReltime, Stamp::Minute(minute))
+        }
+        _ => return None,
+    };
+    scan.0 = rest;
+    Some(found)
+}
+
+fn localized_moment(month: &[u8], day: &[u8], clock: &[u8], seconds: bool) -> Option<CalendarTime> {
+    let date = CalendarTime {
+        month: months::number(month)?,
+        day: all(day, |day| day.digits(day.0.len().clamp(1, 2)))?,
+        ..CalendarTime::default()
+    };
+    all(clock, |clock| time(clock, date, seconds))
+}
+
+/// What a word is read as, if nothing of it is left over.
+fn all<T>(word: &[u8], read: impl FnOnce(&mut Scan) -> Option<T>) -> Option<T> {
+    let mut scan = Scan(word);
+    let value = read(&mut scan)?;
+    scan.0.is_empty().then_some(value)
 }
 
 /// `Nov 21 04:14:13`, with decimals or not, and a space.

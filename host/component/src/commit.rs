@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Services, earlier::earlier};
+use super::{
+    Services,
+    feed::{self, ChangeKind},
+};
 use crate::{
     metrics::own,
-    model::{Event, HealthState, Metric, MetricDescription, UnixMillis},
+    model::{Event, Health, HealthState, Metric, MetricDescription, UnixMillis},
     runtime::{CallError, Finished},
     store::{Commit, Inserted, StateChange, Store, StoreError},
 };
@@ -142,7 +145,7 @@ pub(super) fn bill<T>(services: &Services, component: &str, finished: &Finished<
     }
 }
 
-/// Records the verdicts that are new or different, by name.
+/// Records the verdicts whose health is another than before, and the end of those that are not given any more.
 pub(super) async fn changes(
     services: &Services,
     component: &str,
@@ -151,17 +154,13 @@ pub(super) async fn changes(
     now: UnixMillis,
 ) {
     let Some(store) = &services.store else { return };
-    for state in after {
-        let earlier = earlier(before, after, state);
-        // Readings move within a reason; a change is one of health.
-        if earlier.is_some_and(|old| old.health == state.health) {
+    // What is over comes first, so that the newest row of a name is about something that is given.
+    let (over, given): (Vec<_>, Vec<_>) = feed::changes_of_health(before, after)
+        .into_iter()
+        .partition(|kind| matches!(kind, ChangeKind::Withdrawn { .. }));
+    for kind in over.into_iter().chain(given) {
+        let Some(change) = state_change(kind, now) else {
             continue;
-        }
-        let change = StateChange {
-            time: now,
-            name: state.name.clone().unwrap_or_default(),
-            health: state.health.clone(),
-            reason: state.reason.clone(),
         };
         match store.record_state(component, change.clone()).await {
             Err(error) if error.is_outage() => services.unsaved.keep_change(component, change),
@@ -171,4 +170,22 @@ pub(super) async fn changes(
             Ok(()) => {}
         }
     }
+}
+
+/// Makes the row of a change of health; `None` of an event.
+fn state_change(kind: ChangeKind, time: UnixMillis) -> Option<StateChange> {
+    let (health, reason, state) = match kind {
+        ChangeKind::Health { state, .. } => (state.health.clone(), state.reason.clone(), state),
+        ChangeKind::Withdrawn { state } => {
+            (Health::Healthy, feed::reason_of_withdrawal(&state), state)
+        }
+        ChangeKind::Event(_) => return None,
+    };
+    Some(StateChange {
+        time,
+        name: state.name.unwrap_or_default(),
+        health,
+        reason,
+        subject: state.subject,
+    })
 }

@@ -197,8 +197,13 @@ impl Feed {
     }
 }
 
-/// Compares the verdicts of two checks.
-fn changes_of_health(before: &[HealthState], after: &[HealthState]) -> Vec<ChangeKind> {
+/// Returns what is said of a verdict that is not given any more: it counts as healthy.
+pub fn reason_of_withdrawal(state: &HealthState) -> String {
+    format!("this is not reported any more: {}", state.reason)
+}
+
+/// Compares the verdicts of two checks. Readings move within a health; a change is one of health.
+pub(super) fn changes_of_health(before: &[HealthState], after: &[HealthState]) -> Vec<ChangeKind> {
     let mut followed: Vec<&HealthState> = Vec::new();
     let mut changes = Vec::new();
     for state in after {
@@ -206,9 +211,14 @@ fn changes_of_health(before: &[HealthState], after: &[HealthState]) -> Vec<Chang
         followed.extend(earlier);
         let was = earlier.map_or(&Health::Initializing, |old| &old.health);
         if *was != state.health {
+            let mut state = state.clone();
+            // Many checks name a subject only while something is wrong with it: that is what is well again.
+            if state.health == Health::Healthy && state.subject.is_none() {
+                state.subject = earlier.and_then(|old| old.subject.clone());
+            }
             changes.push(ChangeKind::Health {
                 was: was.clone(),
-                state: state.clone(),
+                state,
             });
         }
     }
@@ -275,6 +285,32 @@ mod tests {
             ("5-3".to_owned(), 12, ChangeKind::Withdrawn { state: bad }),
         ];
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_recovery_is_about_what_was_in_trouble() {
+        let bad = state(Health::Unhealthy, "/a");
+        let fine = HealthState {
+            health: Health::Healthy,
+            ..HealthState::default()
+        };
+        let changed = changes_of_health(std::slice::from_ref(&bad), std::slice::from_ref(&fine));
+        let expected = ChangeKind::Health {
+            was: Health::Unhealthy,
+            state: state(Health::Healthy, "/a"),
+        };
+        assert_eq!(changed, [expected]);
+        // What is still wrong, but elsewhere or in several places, is not about the earlier subject.
+        let worse = HealthState {
+            health: Health::Degraded,
+            ..HealthState::default()
+        };
+        let changed = changes_of_health(std::slice::from_ref(&bad), std::slice::from_ref(&worse));
+        let expected = ChangeKind::Health {
+            was: Health::Unhealthy,
+            state: worse,
+        };
+        assert_eq!(changed, [expected]);
     }
 
     #[test]

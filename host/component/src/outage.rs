@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::{
         metrics,
-        model::{Event, Health, HealthState},
+        model::{Event, Health, HealthState, Subject},
         node::Node,
         store::{KmsgCursor, Location, Store, StoreOptions},
     };
@@ -184,7 +184,9 @@ mod tests {
             let stored = commit::events_and_state(&services, "c", found, Default::default()).await;
             assert!(matches!(stored, Err(StoreError::DiskFull(_))), "{stored:?}");
         }
-        commit::changes(&services, "c", &[], &[change("broken")], 5).await;
+        let mut broken = change("broken");
+        broken.subject = Some(Subject::Unit("a".to_owned()));
+        commit::changes(&services, "c", &[], std::slice::from_ref(&broken), 5).await;
         make_room(&services).await;
         let later = vec![event(9, "later")];
         let stored = commit::events_and_state(&services, "c", later, Default::default()).await;
@@ -193,7 +195,25 @@ mod tests {
         let store = services.store.clone().unwrap();
         let changes = store.state_history("c", 0).await.unwrap();
         assert_eq!(changes.len(), 1);
+        assert_eq!(changes[0].subject, broken.subject);
         assert!(services.unsaved.components().is_empty());
+        // Two others in its place: its end is recorded before they begin.
+        let [mut b, mut c] = [broken.clone(), broken.clone()];
+        b.subject = Some(Subject::Unit("b".to_owned()));
+        c.subject = Some(Subject::Unit("c".to_owned()));
+        let after = [b.clone(), c.clone()];
+        commit::changes(&services, "c", std::slice::from_ref(&broken), &after, 6).await;
+        let changes = store.state_history("c", 5).await.unwrap();
+        let shown: Vec<_> = changes
+            .iter()
+            .map(|change| (&change.health, &change.subject))
+            .collect();
+        let expected = [
+            (&Health::Unhealthy, &c.subject),
+            (&Health::Unhealthy, &b.subject),
+            (&Health::Healthy, &broken.subject),
+        ];
+        assert_eq!(shown, expected);
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     model::{CheckContext, Health, HealthState, Report, SetHealthy, Trigger, UnixMillis},
-    runtime::CallError,
+    runtime::{CallError, Finished},
 };
 
 impl Component {
@@ -48,15 +48,20 @@ impl Component {
     }
 
     /// Judges the moment: what it reads is read after this call, and becomes the latest states and metrics. A component that
-    /// has a scan of its own for this answers with that.
+    /// has a scan of its own for this answers with that, unless the latest states are worse.
     pub async fn trigger(&self, services: &Services) -> Vec<HealthState> {
         self.settled().await;
         services.node.nvml.refresh();
+        // The scan comes first: a check remembers counters, and what rose before it would be hidden from a scan after it.
+        let scanned = match self.checker().as_ref().and_then(Checker::scanner) {
+            Some(checker) => Some(self.scan(services, checker).await.states),
+            None => None,
+        };
         let states = self.check(services, Trigger::Manual).await;
-        match self.checker().as_ref().and_then(Checker::scanner) {
-            Some(checker) => self.scan(services, checker).await.states,
-            None => states,
-        }
+        let worst = |states: &[HealthState]| states.iter().map(|state| state.health.rank()).max();
+        scanned
+            .filter(|scanned| worst(scanned) >= worst(&states))
+            .unwrap_or(states)
     }
 
     async fn scan(&self, services: &Services, checker: &WasmChecker) -> Report {
@@ -74,7 +79,7 @@ impl Component {
         });
         if report.supported
             && checker.watches_kmsg()
-            && let Some(problem) = services.kernel_log_problem_in_scan().await
+            && let Some(problem) = services.kernel_log_problem().await
         {
             report.states = self.without_kernel_log(report.states, &problem);
         }
@@ -223,7 +228,38 @@ impl Component {
             let state = error.map(|error| failure::state(&self.name, context.now, &error, None));
             return (state.into_iter().collect(), output);
         }
-        let (supported, states) = match finished.answer {
+        let judged = self.judge(services, &checker, finished, context.now, &mut turn);
+        let (supported, states) = judged.await;
+        turn.previous_check = Some(context.now);
+        let unfed = || self.unfed.get().cloned();
+        let states = if supported
+            && checker.kmsg_watcher().is_some()
+            && let Some(problem) = services.kernel_log_problem().await.or_else(unfed)
+        {
+            self.without_kernel_log(states, &problem)
+        } else {
+            states
+        };
+        let states = self.with_trouble(states);
+        let judged = Latest {
+            supported,
+            states,
+            raw_output: script::shown(&output),
+        };
+        (self.keep(services, judged, context.now).await, output)
+    }
+
+    /// Stores what a check reported, and returns whether the component is supported here and its verdicts. A check that
+    /// failed is a verdict of its own.
+    async fn judge(
+        &self,
+        services: &Services,
+        checker: &Checker,
+        finished: Finished<Report>,
+        now: UnixMillis,
+        turn: &mut CheckTurn,
+    ) -> (bool, Vec<HealthState>) {
+        match finished.answer {
             Ok(report) => {
                 turn.failures = 0;
                 turn.not_before = None;
@@ -262,30 +298,10 @@ impl Component {
                 }
                 (
                     true,
-                    vec![failure::state(
-                        &self.name,
-                        context.now,
-                        &error,
-                        retry.as_ref(),
-                    )],
+                    vec![failure::state(&self.name, now, &error, retry.as_ref())],
                 )
             }
-        };
-        turn.previous_check = Some(context.now);
-        let unfed = || self.unfed.get().cloned();
-        let states = match services.kernel_log_problem().or_else(unfed) {
-            Some(problem) if supported && checker.kmsg_watcher().is_some() => {
-                self.without_kernel_log(states, &problem)
-            }
-            _ => states,
-        };
-        let states = self.with_trouble(states);
-        let judged = Latest {
-            supported,
-            states,
-            raw_output: script::shown(&output),
-        };
-        (self.keep(services, judged, context.now).await, output)
+        }
     }
 
     /// Makes these, with what is latched, the latest verdicts, and records what changed.

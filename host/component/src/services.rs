@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use regex::RegexSet;
 use tokio::sync::OnceCell;
 
 use super::{commit, feed::Feed, health_log::EventLog, latch::Latches, unsaved::Unsaved};
@@ -22,7 +21,7 @@ use crate::{
 
 /// The component that shows the daemon's own trouble.
 pub(super) const OWN_TROUBLE: &str = "os";
-/// Longest that opening the kernel log may take in a scan.
+/// Longest that opening the kernel log may take where no reader follows it.
 const PROBE_TIME: Duration = Duration::from_secs(5);
 
 fn unreadable(error: &dyn Display) -> String {
@@ -118,23 +117,16 @@ impl Services {
         states
     }
 
-    /// Returns why the daemon's reader gets nothing from the kernel log, if so: verdicts that are drawn from it cannot be
-    /// trusted then.
-    pub(super) fn kernel_log_problem(&self) -> Option<String> {
-        match self.kernel_log.get()?.status().state {
-            SourceState::Unavailable { error, .. } => Some(unreadable(&error)),
-            _ => None,
-        }
-    }
-
-    /// As [`Self::kernel_log_problem`]; without a reader, as in a scan, the kernel log is opened once to see.
-    pub(super) async fn kernel_log_problem_in_scan(&self) -> Option<String> {
-        if self.kernel_log.get().is_some() {
-            return self.kernel_log_problem();
+    /// Returns why nothing comes from the kernel log, if so: verdicts that are drawn from it cannot be trusted then. Where no
+    /// reader follows it, as in a scan and in the first checks of a daemon, it is opened once to see.
+    pub(super) async fn kernel_log_problem(&self) -> Option<String> {
+        match self.kernel_log.get().map(|log| log.status().state) {
+            Some(SourceState::Unavailable { error, .. }) => return Some(unreadable(&error)),
+            Some(SourceState::Following | SourceState::Stopped) => return None,
+            Some(SourceState::Starting) | None => {}
         }
         let probe = || async {
-            let nothing = RegexSet::empty();
-            let opened = self.node.kmsg_read_back(nothing, 0, PROBE_TIME).await;
+            let opened = self.node.kmsg_probe(PROBE_TIME).await;
             opened.err().map(|error| unreadable(&error))
         };
         self.kernel_log_probe.get_or_init(probe).await.clone()

@@ -198,8 +198,11 @@ pub async fn http2_client_of(
     client_by(Http::http2_client, context, ca_file).await
 }
 
+/// Makes a client that trusts these authorities, or those of the system, and checks the programs of this machine.
+type MakeClient = fn(&Http, Option<&[u8]>, &PeerCheck) -> Result<Client, HttpError>;
+
 async fn client_by(
-    make: fn(&Http, Option<&[u8]>, &PeerCheck) -> Result<Client, HttpError>,
+    make: MakeClient,
     context: &Context,
     ca_file: Option<&Path>,
 ) -> Result<Client, DeliveryError> {

@@ -54,6 +54,7 @@ pub mod spool;
 pub mod status;
 mod subject;
 pub mod webhook;
+mod weight;
 pub mod worker;
 
 pub use context::{Clock, Context, Environment, MachineFacts};

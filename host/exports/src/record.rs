@@ -222,28 +222,6 @@ impl Record {
     pub fn time_text(&self) -> String {
         rfc3339::text(self.time)
     }
-
-    /// Returns about how many bytes of memory it takes.
-    pub fn weight(&self) -> usize {
-        let texts: usize = match &self.finding {
-            Finding::Health(change) => {
-                let actions = change.suggested_actions.iter().map(String::len);
-                change.component.len()
-                    + change.name.len()
-                    + change.reason.len()
-                    + actions.sum::<usize>()
-            }
-            Finding::Event(event) => {
-                let extra = event.extra_info.iter();
-                let extra = extra.map(|(key, value)| key.len() + value.len() + 64);
-                event.component.len()
-                    + event.name.len()
-                    + event.message.len()
-                    + extra.sum::<usize>()
-            }
-        };
-        512 + texts + self.node.hostname.len() + self.node.machine_id.len()
-    }
 }
 
 /// Makes an id that sorts by time.

@@ -120,107 +120,117 @@ mod tests {
         }
     }
 
+    type Case = (
+        &'static str,
+        &'static str,
+        [&'static str; 2],
+        &'static str,
+        Option<&'static str>,
+    );
+
+    const FIRMWARE: [Case; 18] = [
+        (
+            "Amazon EC2",
+            "p5.48xlarge",
+            ["Amazon EC2", "1.0"],
+            "Amazon EC2",
+            Some("aws"),
+        ),
+        (
+            "Amazon EC2",
+            "i3.metal",
+            ["Amazon EC2", "1.0"],
+            "",
+            Some("aws"),
+        ),
+        ("Xen", "HVM domU", ["Xen", "4.11.amazon"], "", Some("aws")),
+        ("Xen", "HVM domU", ["Xen", "4.11"], "", None),
+        (
+            "Microsoft Corporation",
+            "Virtual Machine",
+            ["Microsoft", "1"],
+            AZURE_TAG,
+            Some("azure"),
+        ),
+        (
+            "Microsoft Corporation",
+            "Virtual Machine",
+            ["Microsoft", "1"],
+            "1234-5678",
+            None,
+        ),
+        (
+            "Google",
+            "Google Compute Engine",
+            ["Google", "Google"],
+            "",
+            Some("gcp"),
+        ),
+        (
+            "QEMU",
+            "Standard PC (i440FX + PIIX, 1996)",
+            ["SeaBIOS", "1.16"],
+            ORACLE_TAG,
+            Some("oci"),
+        ),
+        (
+            "Oracle Corporation",
+            "ORACLE SERVER E6",
+            ["", ""],
+            ORACLE_TAG,
+            Some("oci"),
+        ),
+        (
+            "Alibaba Cloud",
+            "Alibaba Cloud ECS",
+            ["SeaBIOS", "3"],
+            "",
+            Some("alibaba"),
+        ),
+        ("Hetzner", "vServer", ["", ""], "", Some("hetzner")),
+        (
+            "DigitalOcean",
+            "Droplet",
+            ["", ""],
+            "",
+            Some("digitalocean"),
+        ),
+        (
+            "Exoscale",
+            "Exoscale Compute Platform",
+            ["", ""],
+            "",
+            Some("exoscale"),
+        ),
+        (
+            "OpenStack Foundation",
+            "OpenStack Nova",
+            ["SeaBIOS", "1.16"],
+            "",
+            None,
+        ),
+        (
+            "Supermicro",
+            "SYS-821GE-TNHR",
+            ["American Megatrends", "2.1"],
+            "",
+            None,
+        ),
+        (
+            "QEMU",
+            "Standard PC (Q35 + ICH9, 2009)",
+            ["SeaBIOS", "1.16"],
+            "",
+            None,
+        ),
+        // A machine that somebody named so is none of Amazon's.
+        ("not Amazon EC2", "amazon", ["", "amazon"], "amazon", None),
+        ("", "", ["", ""], "", None),
+    ];
+
     #[test]
     fn clouds_by_their_firmware() {
-        for (vendor, product, bios, tag, provider) in [
-            (
-                "Amazon EC2",
-                "p5.48xlarge",
-                ["Amazon EC2", "1.0"],
-                "Amazon EC2",
-                Some("aws"),
-            ),
-            (
-                "Amazon EC2",
-                "i3.metal",
-                ["Amazon EC2", "1.0"],
-                "",
-                Some("aws"),
-            ),
-            ("Xen", "HVM domU", ["Xen", "4.11.amazon"], "", Some("aws")),
-            ("Xen", "HVM domU", ["Xen", "4.11"], "", None),
-            (
-                "Microsoft Corporation",
-                "Virtual Machine",
-                ["Microsoft", "1"],
-                AZURE_TAG,
-                Some("azure"),
-            ),
-            (
-                "Microsoft Corporation",
-                "Virtual Machine",
-                ["Microsoft", "1"],
-                "1234-5678",
-                None,
-            ),
-            (
-                "Google",
-                "Google Compute Engine",
-                ["Google", "Google"],
-                "",
-                Some("gcp"),
-            ),
-            (
-                "QEMU",
-                "Standard PC (i440FX + PIIX, 1996)",
-                ["SeaBIOS", "1.16"],
-                ORACLE_TAG,
-                Some("oci"),
-            ),
-            (
-                "Oracle Corporation",
-                "ORACLE SERVER E6",
-                ["", ""],
-                ORACLE_TAG,
-                Some("oci"),
-            ),
-            (
-                "Alibaba Cloud",
-                "Alibaba Cloud ECS",
-                ["SeaBIOS", "3"],
-                "",
-                Some("alibaba"),
-            ),
-            ("Hetzner", "vServer", ["", ""], "", Some("hetzner")),
-            (
-                "DigitalOcean",
-                "Droplet",
-                ["", ""],
-                "",
-                Some("digitalocean"),
-            ),
-            (
-                "Exoscale",
-                "Exoscale Compute Platform",
-                ["", ""],
-                "",
-                Some("exoscale"),
-            ),
-            (
-                "OpenStack Foundation",
-                "OpenStack Nova",
-                ["SeaBIOS", "1.16"],
-                "",
-                None,
-            ),
-            (
-                "Supermicro",
-                "SYS-821GE-TNHR",
-                ["American Megatrends", "2.1"],
-                "",
-                None,
-            ),
-            (
-                "QEMU",
-                "Standard PC (Q35 + ICH9, 2009)",
-                ["SeaBIOS", "1.16"],
-                "",
-                None,
-            ),
-            // A machine that somebody named so is none of Amazon's.
-            ("not Amazon EC2", "amazon", ["", "amazon"], "amazon", None),
-            ("", "", ["", ""], "", None),
-        ] {
+        for (vendor, product, bios, tag, provider) in FIRMWARE {
             let found = firmware(vendor, product, bios, tag).provider();
             assert_eq!(found, provider, "{vendor}, {product}");
         }

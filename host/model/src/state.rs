@@ -105,7 +105,7 @@ pub struct SuggestedActions {
 }
 
 /// The subject of a state or an event.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
     /// The machine as a whole.

@@ -75,6 +75,8 @@ pub struct Node {
     replacements: BTreeMap<&'static str, String>,
     /// Answers in place of programs and services, for a machine that is made up.
     canned: Option<Arc<RwLock<Arc<simulated::Canned>>>>,
+    /// Folder at which the machine's `/` is mounted; `None` is as the environment says.
+    host_root: Option<PathBuf>,
     kmsg_path: PathBuf,
     kmsg_clock: BootClock,
     kmsg_scans: HangPool,
@@ -104,6 +106,7 @@ impl Node {
             boot,
             replacements: BTreeMap::new(),
             canned: None,
+            host_root: None,
             kmsg_path: kmsg_path(),
             kmsg_clock: BootClock::read(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
@@ -122,6 +125,7 @@ impl Node {
             boot: Boot::default(),
             replacements: BTreeMap::new(),
             canned: None,
+            host_root: None,
             kmsg_path: PathBuf::from("/dev/null"),
             kmsg_clock: BootClock::read(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
@@ -142,13 +146,37 @@ impl Node {
         self
     }
 
+    /// The same machine, seen from a container in which its `/` is mounted at this folder; `None` is as the environment
+    /// says. Logs a warning where the folder is not used.
+    ///
+    /// # Errors
+    /// As [`Node::live`].
+    pub fn with_host_root(self, host_root: Option<PathBuf>) -> Result<Self, SourceError> {
+        let Some(folder) = host_root else {
+            return Ok(self);
+        };
+        let files = Files::live_sealing(&[], Some(&folder))?;
+        if !files.has_other_mounts() {
+            let shown = folder.display();
+            tracing::warn!(
+                "--host-root {shown} has no effect: gpud has the mounts of process 1. In a container, let it see the \
+                 machine's processes (hostPID: true, --pid=host)"
+            );
+        }
+        Ok(Self {
+            files,
+            host_root: Some(folder),
+            ..self
+        })
+    }
+
     /// The same machine, of which no grant of files reaches these: gpud's own.
     ///
     /// # Errors
     /// As [`Node::live`].
     pub fn sealing(self, own_files: &[PathBuf]) -> Result<Self, SourceError> {
         Ok(Self {
-            files: Files::live_sealing(own_files)?,
+            files: Files::live_sealing(own_files, self.host_root.as_deref())?,
             ..self
         })
     }
@@ -169,6 +197,19 @@ impl Node {
             clock: self.kmsg_clock,
             ..kmsg::Config::new(self.kmsg_path.clone())
         }
+    }
+
+    /// Opens the kernel log and reads a record, to see whether that works.
+    ///
+    /// # Errors
+    /// As [`kmsg::probe`], and when there is no answer in time.
+    pub async fn kmsg_probe(&self, deadline: Duration) -> Result<(), SourceError> {
+        let path = self.kmsg_path.clone();
+        let what = format!("opening {}", path.display());
+        let probe = move || kmsg::probe(&path, deadline);
+        self.kmsg_scans
+            .run(&what, deadline + Duration::from_millis(200), probe)
+            .await
     }
 
     /// Looks back at the whole kernel log; see [`kmsg::read_back`].

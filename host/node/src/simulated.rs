@@ -87,6 +87,7 @@ impl Node {
             boot,
             replacements: BTreeMap::new(),
             canned: Some(Arc::new(RwLock::new(Arc::new(canned)))),
+            host_root: None,
             kmsg_path: kmsg,
             kmsg_clock,
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),

@@ -1,15 +1,17 @@
-// All checks in a list, and one check with everything that it says.
+// All checks in a list, and one check or GPU with everything that is known of it.
 
 import { setHealthy, runNow } from './actions';
 import { documentOf, isDict } from './data';
 import { count, millis, visible } from './format';
+import { gathered } from './gathered';
 import { gpusOf } from './gpus';
 import { Bars, Facts, LastSeen, Links, hasReadings } from './gpu-card';
 import { checkOf } from './groups';
 import { useHistory } from './history';
 import { useLastSeen } from './last-seen';
+import { meaningOf } from './meaning';
 import { Charts } from './metrics';
-import { type ViewProps, evidenceText } from './overview';
+import type { ViewProps } from './overview';
 import { Heading, Text, Time, Verdict, healthClass } from './parts';
 import { address } from './routes';
 import { EntryRow } from './timeline';
@@ -39,7 +41,7 @@ export function Checks({ live, summary }: ViewProps) {
             <tr key={check.component} data-check={check.component}>
               <td><a href={address('check', check.component)}><Text>{check.component}</Text></a></td>
               <td><Verdict health={check.health} /></td>
-              <td class="dim"><Text>{check.reason}</Text></td>
+              <td class="dim"><Text>{meaningOf(summary, check.component, check.reason)}</Text></td>
             </tr>
           ))}
         </tbody>
@@ -69,7 +71,7 @@ export function CheckView({ live, summary, act, name }: ViewProps & { name: stri
       </div>
       {absent && <p class="card"><Text>{absent.reason}</Text></p>}
       {states.map((state, index) => (
-        <StateCard key={index} state={state} />
+        <StateCard key={index} state={state} means={states.length > 1 && state.health === 'Healthy' ? (state.reason ?? '') : meaningOf(summary, name, state.reason ?? '')} />
       ))}
       {history.entries.length > 0 && (
         <>
@@ -87,7 +89,7 @@ export function CheckView({ live, summary, act, name }: ViewProps & { name: stri
   );
 }
 
-function StateCard({ state }: { state: State }) {
+function StateCard({ state, means }: { state: State; means: string }) {
   const document = documentOf(state);
   const info = Object.entries(state.extra_info ?? {}).filter(([key]) => key !== 'data');
   return (
@@ -96,7 +98,8 @@ function StateCard({ state }: { state: State }) {
         <Verdict health={state.health ?? 'Initializing'} /> <b><Text>{state.name}</Text></b>{' '}
         <span class="dim">checked <Time at={millis(state.time)} /></span>
       </p>
-      <p><Text>{state.reason}</Text></p>
+      <p><Text>{means}</Text></p>
+      {means !== state.reason && <p class="dim">in the check's words: <Text>{state.reason}</Text></p>}
       {state.error && <p class="dim"><Text>{state.error}</Text></p>}
       {state.suggested_actions?.description && <p><b><Text>{state.suggested_actions.description}</Text></b></p>}
       {info.length > 0 && (
@@ -200,7 +203,7 @@ export function GpuView({ live, summary, act, name }: ViewProps & { name: string
       {entries.length > 0 && (
         <>
           <h3>Last events and changes</h3>
-          <ol class="entries card">{entries.slice(0, 30).map((entry) => <EntryRow key={entry.id} entry={entry} />)}</ol>
+          <ol class="entries card">{gathered(entries).slice(0, 30).map(({ entry, checks }) => <EntryRow key={entry.id} entry={entry} checks={checks} />)}</ol>
         </>
       )}
       {gpu.uuid && (
@@ -216,45 +219,6 @@ export function GpuView({ live, summary, act, name }: ViewProps & { name: string
           <button type="button" onClick={() => act(setHealthy([...new Set(gpu.troubles.flatMap((trouble) => trouble.states.map((state) => state.component)))]))}>Set healthy…</button>
         </div>
       )}
-    </section>
-  );
-}
-
-export function TroubleView({ live, summary, act, name }: ViewProps & { name: string }) {
-  const trouble = summary.troubles.find((one) => one.id === name);
-  const whose = [...new Set(trouble?.states.map((state) => state.component) ?? [])].join(',');
-  const history = useHistory(14 * 86_400_000, whose, live.changes, 500);
-  if (!trouble) return <p class="card">This trouble is over: <b><Text>{name}</Text></b>. <a href={address('timeline')}>Timeline</a></p>;
-  const components = whose.split(',');
-  const { label, uuid } = trouble.subject;
-  const entries = history.entries.filter((entry) => entry.component === label || entry.subject?.label === label || (uuid && entry.subject?.uuid === uuid));
-  return (
-    <section aria-labelledby="trouble">
-      <p class="crumbs"><a href={address('overview')}>Overview</a> ›</p>
-      <Heading id="trouble" title={visible(trouble.subject.label)}><Verdict health={trouble.health} /></Heading>
-      <div class={`state card ${healthClass(trouble.health)}`}>
-        <p><b><Text>{trouble.sentence}</Text></b> <span class="dim">since <Time at={millis(trouble.since)} whole /></span></p>
-        {trouble.subject.detail && <p><code><Text>{trouble.subject.detail}</Text></code></p>}
-        {trouble.action && <p class="do"><Text>{trouble.action}</Text></p>}
-        <div class="buttons"><button type="button" onClick={() => act(setHealthy(components))}>Set healthy…</button></div>
-      </div>
-      {entries.length > 0 && (
-        <>
-          <h3>What happened</h3>
-          <ol class="entries card">{entries.slice(0, 20).map((entry) => <EntryRow key={entry.id} entry={entry} />)}</ol>
-        </>
-      )}
-      <h3>What the checks say</h3>
-      {trouble.states.map((state, index) => (
-        <div key={index} class="state card">
-          <p><Verdict health={state.health} /> <a href={address('check', state.component)}><Text>{state.component}</Text></a> <span class="dim"><Time at={millis(state.time)} /></span></p>
-          <p><Text>{state.means || state.reason}</Text></p>
-          {state.means && <p class="dim">in the check's words: <Text>{state.reason}</Text></p>}
-          {state.error && <p class="dim"><Text>{state.error}</Text></p>}
-          {state.advice && <p><b><Text>{state.advice}</Text></b></p>}
-          {(state.evidence ?? []).map((one, key) => <p key={key}><code><Text>{evidenceText(one)}</Text></code></p>)}
-        </div>
-      ))}
     </section>
   );
 }

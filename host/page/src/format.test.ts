@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytes, clock, count, duration, finite, moment, part, plain, short, visible } from './format';
+import { bytes, clock, count, duration, finite, interval, moment, part, plain, short, visible } from './format';
 
 test('sizes and durations read as people write them', () => {
   assert.equal(bytes(0), '0 B');
@@ -37,4 +37,8 @@ test('times of another day say the day', () => {
   assert.equal(clock(at, at + 1000, true), '01:02:03');
   assert.equal(clock(at, at + 86_400_000, true), '2026-11-26 01:02:03');
   assert.equal(moment(at, true), '2026-11-26 01:02:03 UTC');
+});
+
+test('lengths of time of the wire', () => {
+  for (const [text, shown] of [['1m0s', '1 min'], ['1h30m0s', '1 h 30 min'], ['30s', '30 s'], ['0s', '0s'], ['500ms', '500ms'], ['', '']] as const) assert.equal(interval(text), shown);
 });

@@ -18,6 +18,13 @@ export function plain(value: number): string {
 
 const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
+/** Returns a length of time of the wire without the parts that are zero: `1m0s` is `1 min`. */
+export function interval(text: string): string {
+  const parts = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?$/.exec(text);
+  const named = parts?.slice(1).flatMap((value, place) => (Number(value ?? 0) ? [`${value} ${['h', 'min', 's'][place]}`] : []));
+  return named?.length ? named.join(' ') : text;
+}
+
 /** Returns bytes with a binary unit: `71.3 GiB`. */
 export function bytes(value: number): string {
   let unit = 0;

@@ -56,8 +56,8 @@ export function Links({ links }: { links: boolean[] }) {
   );
 }
 
-/** One line for what rarely changes: ECC, remapped rows, PCIe. */
-export function Facts({ gpu }: { gpu: Gpu }) {
+/** One line for what rarely changes: ECC, remapped rows, PCIe, and the serial number if it is given. */
+export function Facts({ gpu, serial = '' }: { gpu: Gpu; serial?: string }) {
   const { ecc, remapped, pcie } = gpu;
   const bad = Boolean(ecc?.uncorrected) || Boolean(remapped?.failed) || Boolean(remapped?.pending);
   return (
@@ -72,6 +72,11 @@ export function Facts({ gpu }: { gpu: Gpu }) {
         <span class={pcie.isLess ? 'warn' : ''} title={`PCIe link now; at most ${pcie.most}`}>
           PCIe {pcie.generation} x{pcie.width}
           {pcie.isLess ? ` of ${pcie.most}` : ''}
+        </span>
+      )}
+      {serial && (
+        <span>
+          serial <Text>{short(serial, 40)}</Text>
         </span>
       )}
     </div>
@@ -136,7 +141,7 @@ export function GpuCard({ gpu, seen }: { gpu: Gpu; seen: Seen | undefined }) {
       )}
       {hasReadings(gpu) ? <Bars gpu={gpu} /> : seen ? <LastSeen seen={seen} /> : <p class="dim">{trouble ? 'no check can read it' : 'no readings'}</p>}
       <Links links={gpu.links} />
-      <Facts gpu={gpu} />
+      <Facts gpu={gpu} serial={trouble ? '' : gpu.serial} />
       <Processes gpu={gpu} />
     </a>
   );

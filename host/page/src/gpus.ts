@@ -64,6 +64,9 @@ export function worse(a: Health, b: Health): Health {
   return (WORST[b] ?? 0) > (WORST[a] ?? 0) ? b : a;
 }
 
+/** Whether the driver has never said what this GPU is called. */
+const isNameless = (gpu: Gpu) => gpu.bus === '' && (gpu.uuid === '' || gpu.uuid.startsWith('unknown-gpu-'));
+
 /** Returns the GPUs of the machine, also those that no longer answer, in the driver's order. */
 export function gpusOf(states: ComponentStates[], machine: MachineInfo | undefined, troubles: Trouble[]): Gpu[] {
   const nvidia = (name: string) => documentIn(states, `accelerator-nvidia-${name}`);
@@ -89,7 +92,13 @@ export function gpusOf(states: ComponentStates[], machine: MachineInfo | undefin
   for (const trouble of troubles) {
     const subject = trouble.subject;
     if (subject.kind !== 'gpu') continue;
-    // A GPU that was lost before its driver was asked is known by its number only.
+    // A GPU that was lost before its driver was asked is known to the driver by its number only; the trouble may know more.
+    const nameless = [...gpus.values()].find((one) => one.index === subject.index && isNameless(one));
+    if (nameless && (subject.uuid || subject.pci)) {
+      nameless.key = subject.uuid || subject.pci || nameless.key;
+      nameless.uuid = subject.uuid || nameless.uuid;
+      nameless.bus ||= subject.pci ?? '';
+    }
     const gpu = subject.uuid || subject.pci ? add(subject.uuid ?? '', subject.pci ?? '', subject.serial ?? '', '') : [...gpus.values()].find((one) => one.index === subject.index);
     if (!gpu) continue;
     gpu.troubles.push(trouble);

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { type Action, ActionDialog, Locked } from './actions';
 import { clockDifference, json } from './api';
-import { CheckView, Checks, GpuView, TroubleView } from './checks';
+import { CheckView, Checks, GpuView } from './checks';
 import { setTheme, setUtc, useChoices, useNow, useRoute } from './context';
 import { clock, duration, visible, zone } from './format';
 import { follow, useLive } from './live';
@@ -14,6 +14,7 @@ import { Text, Time } from './parts';
 import { Plugins } from './plugins';
 import { type Route, address } from './routes';
 import { Timeline } from './timeline';
+import { TroubleView } from './trouble';
 import type { Link } from './live';
 import type { PluginSpec, Summary } from './types';
 

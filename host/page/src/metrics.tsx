@@ -121,7 +121,7 @@ export function Charts({ component, range, filter = '', live }: { component: str
   if (!charts.length) return <p class="dim calm-line">{read.isReading ? 'Reading samples …' : filter ? 'No series has this in its labels.' : 'This check has stored no samples in this time.'}</p>;
   return (
     <>
-      {marks.length > 0 && <p class="note">Dashed lines are {count(marks.length, 'event')} of this check.</p>}
+      {marks.length > 0 && <p class="note">{marks.length === 1 ? 'The dashed line is an event' : `Dashed lines are the ${marks.length.toLocaleString('en')} events`} of this check.</p>}
       <div class="charts">
         {charts.slice(0, rows).map((chart) => (
           <ChartCard key={chart.name} chart={chart} marks={marks} from={to - range / 1000} to={to} />

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { billsOf } from './bill';
+import { gathered } from './gathered';
 import { gpusOf } from './gpus';
 import { grantWords } from './grants';
-import { groupOf, groupsOf } from './groups';
+import { groupOf, groupsOf, portsOf } from './groups';
 import { lanesOf, ticks, weightOf } from './lanes';
 import { lastSeen } from './last-seen';
+import { meaningOf } from './meaning';
 import { address, parse } from './routes';
 import { chartsOf, last, titleOf } from './series';
-import type { ComponentStates, Entry, Trouble } from './types';
+import type { ComponentStates, Entry, Summary, Trouble } from './types';
 
 const data = (component: string, document: unknown): ComponentStates => ({ component, states: [{ health: 'Healthy', reason: 'ok', extra_info: { data: JSON.stringify(document) } }] });
 
@@ -39,6 +41,16 @@ test('a trouble that names a GPU by its number only is on that GPU', () => {
   assert.deepEqual(gpus.map((gpu) => [gpu.index, gpu.health, gpu.troubles.length]), [[0, 'Healthy', 0], [1, 'Unhealthy', 1]]);
 });
 
+test('a GPU that was lost before gpud started is one card, with the names that the trouble knows', () => {
+  const machine = { gpuInfo: { gpus: [{ uuid: 'GPU-a', busID: '0000:18:00.0' }, { uuid: 'unknown-gpu-1' }, { uuid: 'GPU-c', busID: '0000:3a:00.0' }] } };
+  const gpus = gpusOf([], machine, [trouble]);
+  assert.deepEqual(gpus.map((gpu) => [gpu.index, gpu.uuid, gpu.bus, gpu.serial, gpu.troubles.length]), [
+    [0, 'GPU-a', '0000:18:00.0', '', 0],
+    [1, 'GPU-b', '0000:2a:00.0', '42', 1],
+    [2, 'GPU-c', '0000:3a:00.0', '', 0],
+  ]);
+});
+
 test('a document that is broken or has other types is none', () => {
   for (const text of ['{', 'null', '[1]', '{"utilizations":{"uuid":1}}', '{"utilizations":[null,3,"x"]}']) {
     const states: ComponentStates[] = [{ component: 'accelerator-nvidia-utilization', states: [{ extra_info: { data: text } }] }];
@@ -64,6 +76,15 @@ test('every check has a group, and what does not apply is left out', () => {
   assert.deepEqual(groups.map((group) => [group.name, group.checks.map((check) => check.component)]), [['Storage', ['disk']]]);
 });
 
+test('ports of the fabric stand beside the number that is expected', () => {
+  const port = (device: string, state: string) => ({ device, port: '1', state, rate_gb_sec: state === 'Active' ? 400 : 0, note: '' });
+  const states = [data('accelerator-nvidia-infiniband', { at_least_ports: 3, at_least_rate: 400, ports_ok: 2, ports: [port('mlx5_0', 'Active'), port('mlx5_1', 'Active'), port('mlx5_2', 'Down')] })];
+  const [fabric] = groupsOf(states, new Set(), new Set());
+  assert.equal(fabric?.name, 'Fabric and network');
+  assert.deepEqual(fabric?.figures.map((figure) => [figure.label, figure.value, figure.health]), [['InfiniBand ports', '2 of 3 up, 400 Gb/s', 'Unhealthy']]);
+  assert.deepEqual(portsOf(states).map((one) => [one.device, one.rate, one.isGood]), [['mlx5_0', '400 Gb/s', true], ['mlx5_1', '400 Gb/s', true], ['mlx5_2', '', false]]);
+});
+
 const entry = (id: number, time: string, more: Partial<Entry> = {}): Entry => ({ id: `e${id}`, time, kind: 'event', component: 'disk', severity: 'Warning', message: 'm', ...more });
 
 test('a hundred thousand entries become few bins', () => {
@@ -81,6 +102,29 @@ test('the worst entry of a bin decides', () => {
   assert.equal(weightOf(entry(1, time, { severity: 'unheard of' })), 0);
   const lanes = lanesOf([entry(1, time, { severity: 'Info' }), entry(2, time, { severity: 'Fatal' }), entry(3, 'no time')], 0, 2000, 10, new Set());
   assert.deepEqual(lanes[0]?.bins.map((bin) => [bin.at, bin.weight, bin.entries.length]), [[5, 3, 2]]);
+});
+
+test('what many checks say of one GPU is one row, and speaks with the words of most', () => {
+  const lost = (id: number, time: string, message: string, uuid = 'GPU-b'): Entry => entry(id, time, { kind: 'health', to: 'Unhealthy', component: `check-${id}`, message, subject: { kind: 'gpu', label: 'GPU 1', uuid } });
+  const shown = gathered([
+    lost(9, '2026-01-01T00:00:59Z', 'the fabric is not up'),
+    lost(8, '2026-01-01T00:00:58Z', 'lost'),
+    entry(7, '2026-01-01T00:00:57Z'),
+    entry(6, '2026-01-01T00:00:57Z'),
+    lost(5, '2026-01-01T00:00:02Z', 'lost'),
+    lost(4, '2026-01-01T00:00:02Z', 'lost', 'GPU-a'),
+    lost(3, '2025-12-31T00:00:01Z', 'lost'),
+  ]);
+  assert.deepEqual(shown.map((one) => [one.entry.id, one.checks]), [['e8', 3], ['e7', 1], ['e6', 1], ['e4', 1], ['e3', 1]]);
+});
+
+test('verdicts are said in words for a person', () => {
+  const bad = { component: 'ecc', health: 'Unhealthy', reason: 'GPU lost', means: 'the driver has lost the GPU' } as const;
+  const summary = { troubles: [{ ...trouble, states: [bad] }], healthy: [{ component: 'fuse', reason: 'no FUSE connection is congested' }], absent: [] } as unknown as Summary;
+  assert.equal(meaningOf(summary, 'ecc', 'GPU lost'), 'the driver has lost the GPU');
+  assert.equal(meaningOf(summary, 'ecc', 'of a moment ago'), 'of a moment ago');
+  assert.equal(meaningOf(summary, 'fuse', 'successfully fuse connection(s)'), 'no FUSE connection is congested');
+  assert.equal(meaningOf(summary, 'my-plugin', 'ok'), 'ok');
 });
 
 test('ticks stand at full hours of the zone', () => {

@@ -8,6 +8,7 @@ import { count, duration, millis, moment, short, visible } from './format';
 import { type Gpu, gpusOf } from './gpus';
 import { GpuGrid, hasReadings } from './gpu-card';
 import { useLastSeen } from './last-seen';
+import { meaningOf } from './meaning';
 import { type Check, type Group, groupsOf, portsOf } from './groups';
 import type { Live } from './live';
 import { Copy, Heading, Meter, Text, Time, Verdict, healthClass } from './parts';
@@ -50,7 +51,7 @@ export function Overview({ live, summary, plugins, act }: ViewProps) {
         </Heading>
         <div class={`groups n${groups.length}`}>
           {groups.map((group) => (
-            <GroupCard key={group.name} group={group} live={live} troubles={summary.troubles} />
+            <GroupCard key={group.name} group={group} live={live} summary={summary} />
           ))}
         </div>
         <Absent summary={summary} />
@@ -183,10 +184,11 @@ function TroubleRow({ trouble }: { trouble: Trouble }) {
       <span class="why">
         {trouble.action && (
           <b>
-            <Text>{trouble.action}</Text>{' '}
+            <Text>{trouble.action}</Text>
           </b>
         )}
-        {trouble.subject.detail && <code><Text>{trouble.subject.detail}</Text></code>} {evidence && <code><Text>{evidence}</Text></code>}
+        {trouble.subject.detail && <code><Text>{trouble.subject.detail}</Text></code>}
+        {evidence && <span class="evidence">seen in: <Text>{short(evidence, 160)}</Text></span>}
       </span>
     </li>
   );
@@ -209,10 +211,10 @@ export function evidenceText(one: unknown): string {
 }
 
 /** Rows of a group's checks that are not healthy: one for each trouble, however many checks report it. */
-function reported(checks: Check[], troubles: Trouble[]): { key: string; label: string; href: string; text: string; health: Health }[] {
+function reported(checks: Check[], summary: Summary): { key: string; label: string; href: string; text: string; health: Health }[] {
   const found = new Map<string, { trouble?: Trouble; checks: Check[] }>();
   for (const check of checks) {
-    const trouble = troubles.find((one) => one.states.some((state) => state.component === check.component));
+    const trouble = summary.troubles.find((one) => one.states.some((state) => state.component === check.component));
     const key = trouble && trouble.states.length > 1 ? trouble.id : check.component;
     const row = found.get(key) ?? { trouble, checks: [] };
     row.checks.push(check);
@@ -224,11 +226,11 @@ function reported(checks: Check[], troubles: Trouble[]): { key: string; label: s
       const text = all.length === 1 ? `${first.component} reports it` : `${all.length} checks report it`;
       return { key, label: trouble.subject.label, href: address('trouble', trouble.id), text, health: trouble.health };
     }
-    return { key, label: first.component, href: address('check', first.component), text: first.reason, health: first.health };
+    return { key, label: first.component, href: address('check', first.component), text: meaningOf(summary, first.component, first.reason), health: first.health };
   });
 }
 
-function GroupCard({ group, live, troubles }: { group: Group; live: Live; troubles: Trouble[] }) {
+function GroupCard({ group, live, summary }: { group: Group; live: Live; summary: Summary }) {
   const bad = group.checks.filter((check) => check.health === 'Unhealthy' || check.health === 'Degraded');
   const waiting = group.checks.filter((check) => check.health === 'Initializing').length;
   const ports = group.name === 'Fabric and network' ? portsOf(live.states) : [];
@@ -239,7 +241,7 @@ function GroupCard({ group, live, troubles }: { group: Group; live: Live; troubl
         {bad.length ? <Verdict health={group.health}>{count(bad.length, 'check')} not healthy</Verdict> : waiting === group.checks.length ? <Verdict health="Initializing">starting</Verdict> : <span class="verdict-word calm">healthy</span>}
       </h3>
       <ul>
-        {reported(bad, troubles)
+        {reported(bad, summary)
           .slice(0, 8)
           .map((row) => (
             <li key={row.key} class={healthClass(row.health)}>
@@ -285,7 +287,7 @@ function GroupCard({ group, live, troubles }: { group: Group; live: Live; troubl
                 <Text>{check.component}</Text>
               </a>
               <span class="v dim">
-                <Text>{check.reason}</Text>
+                <Text>{short(meaningOf(summary, check.component, check.reason), 200)}</Text>
               </span>
             </li>
           ))}

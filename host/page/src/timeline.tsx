@@ -3,7 +3,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { now } from './api';
 import { useChoices, useNow } from './context';
-import { count, millis, moment, visible, zone } from './format';
+import { count, millis, moment, short, visible, zone } from './format';
+import { gathered } from './gathered';
 import { useHistory } from './history';
 import { type Bin, type Lane, WEIGHTS, lanesOf, ticks, timeOf, weightOf } from './lanes';
 import type { Live } from './live';
@@ -41,8 +42,8 @@ export function TimelineStrip({ plugins, changes }: { plugins: ReadonlySet<strin
       <Lanes lanes={lanesOf(read.entries, time - range, time, BINS, plugins)} from={time - range} to={time} choose={open} />
       {!read.isReading && !read.problem && !read.entries.length && <p class="dim calm-line">Nothing happened in the last 6 hours.</p>}
       <ol class="entries compact">
-        {read.entries.slice(0, 5).map((entry) => (
-          <EntryRow key={entry.id} entry={entry} />
+        {gathered(read.entries).slice(0, 5).map(({ entry, checks }) => (
+          <EntryRow key={entry.id} entry={entry} checks={checks} most={200} />
         ))}
       </ol>
     </div>
@@ -103,8 +104,11 @@ function binTitle(bin: Bin, utc: boolean): string {
   return `${count(bin.entries.length, 'entry', 'entries')}, worst: ${WEIGHTS[bin.weight]}. ${at ? moment(at, utc) : ''} ${(first?.means || first?.message || '').slice(0, 120)}`;
 }
 
-export function EntryRow({ entry }: { entry: Entry }) {
+/** An entry of the list, in at most so many letters; where it speaks for others, with the number of `checks` that say so. */
+export function EntryRow({ entry, checks = 1, most = 1000 }: { entry: Entry; checks?: number; most?: number }) {
   const weight = weightOf(entry);
+  const words = checks > 1 && entry.to === 'Healthy' ? 'is well again' : entry.means || entry.message || entry.name || '';
+  const shown = short(words, most);
   return (
     <li class="entry" data-entry={entry.id}>
       <span class="t">
@@ -115,11 +119,13 @@ export function EntryRow({ entry }: { entry: Entry }) {
         <a href={address('check', entry.component)}>
           <Text>{entry.subject?.label ?? entry.component}</Text>
         </a>{' '}
-        <span title={entry.means ? visible(entry.message) : undefined}>
-          <Text>{entry.means || entry.message || entry.name}</Text>
+        <span title={entry.means || shown !== words ? visible(entry.message) : undefined}>
+          <Text>{shown}</Text>
         </span>
+        {checks > 1 && <span class="dim"> · {checks} checks say so</span>}
         {(entry.count ?? 1) > 1 && <span class="dim"> · {entry.count?.toLocaleString('en')} times since <Time at={millis(entry.time)} /></span>}
         {entry.kind === 'event' && entry.name && <span class="dim"> · <Text>{entry.name}</Text></span>}
+        {entry.kind === 'health' && entry.subject && checks === 1 && <span class="dim"> · <Text>{entry.component}</Text></span>}
         {entry.kind === 'health' && entry.from && <span class="dim"> · was <Text>{entry.from}</Text></span>}
       </span>
     </li>

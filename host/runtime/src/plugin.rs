@@ -12,7 +12,6 @@ use wasmtime::{Store as WasmStore, Trap, component::ResourceTable};
 
 use super::{
     Runtime,
-    archive::Key,
     code::Code,
     error::{CallError, LoadError},
     guest::{Answer, Description, OtherForm, Request, contract, is_component, other_form},

@@ -1,6 +1,6 @@
 //! The type of a component, read before any of its code runs: its imports and exports.
 
-use super::{Runtime, cache, error::LoadError, guest::is_component};
+use super::{Runtime, cache, error::LoadError, guest::is_component, plugin::Wasm};
 use crate::capability::Interface;
 
 /// The beginning of all names of the contract.
@@ -23,6 +23,7 @@ impl Runtime {
     pub async fn shape(&self, name: &str, wasm: &[u8]) -> Result<Shape, LoadError> {
         is_component(name, wasm)?;
         let (engine, cache) = (&self.shared.engine, &self.shared.cache);
+        let wasm = Wasm::Bytes(wasm);
         let key = cache::key(engine, wasm);
         let component = cache.component(engine, name, key, wasm).await?;
         let ty = component.component_type();

@@ -8,11 +8,11 @@ use std::{
 use bytes::Bytes;
 use serde::Serialize;
 
-use gpud_summary::SubjectView;
+use gpud_summary::{Gpus, SubjectView};
 
 use crate::{
     component::feed::{Change, ChangeId, ChangeKind},
-    model::{Event, HealthState, Subject},
+    model::{Event, HealthState},
     wire::{MetaTime, to_json},
 };
 
@@ -21,18 +21,38 @@ const HELD: usize = 1024;
 
 /// Encodes changes and holds the newest.
 #[derive(Debug, Default)]
-pub(super) struct Encoder(Mutex<VecDeque<(ChangeId, Bytes)>>);
+pub(super) struct Encoder {
+    held: Mutex<VecDeque<(ChangeId, Bytes)>>,
+    /// The machine's GPUs, after which subjects are named.
+    gpus: Mutex<Gpus>,
+}
 
 impl Encoder {
+    /// Takes the GPUs of a new inventory.
+    pub(super) fn learn(&self, gpus: &Gpus) {
+        let mut known = self.gpus.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != *gpus {
+            known.clone_from(gpus);
+        }
+    }
+
+    /// Whether an inventory with GPUs was taken.
+    pub(super) fn knows_gpus(&self) -> bool {
+        let known = self.gpus.lock().unwrap_or_else(PoisonError::into_inner);
+        known.count() > 0
+    }
+
     /// Returns a change as a server-sent event. The first reader that needs it does the work; others share the bytes.
     pub(super) fn encode(&self, change: &Change) -> Bytes {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(at) = held.binary_search_by_key(&change.id, |(id, _)| *id)
             && let Some((_, bytes)) = held.get(at)
         {
             return bytes.clone();
         }
-        let bytes = to_event(change);
+        let gpus = self.gpus.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = to_event(change, &gpus);
+        drop(gpus);
         if held.back().is_none_or(|(newest, _)| *newest < change.id) {
             if held.len() == HELD {
                 held.pop_front();
@@ -64,15 +84,16 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(change: &'a Change) -> Self {
+    fn of(change: &'a Change, gpus: &Gpus) -> Self {
         match &change.kind {
             ChangeKind::Health { was, state } => {
-                Self::verdict(change, was.as_str(), Some(state.health.as_str()), state)
+                let to = Some(state.health.as_str());
+                Self::verdict(change, was.as_str(), to, state, gpus)
             }
             ChangeKind::Withdrawn { state } => {
-                Self::verdict(change, state.health.as_str(), None, state)
+                Self::verdict(change, state.health.as_str(), None, state, gpus)
             }
-            ChangeKind::Event(event) => Self::event(change, event),
+            ChangeKind::Event(event) => Self::event(change, event, gpus),
         }
     }
 
@@ -81,6 +102,7 @@ impl<'a> Line<'a> {
         from: &'a str,
         to: Option<&'a str>,
         state: &'a HealthState,
+        gpus: &Gpus,
     ) -> Self {
         Self {
             id: change.id.to_string(),
@@ -92,11 +114,11 @@ impl<'a> Line<'a> {
             from: Some(from),
             to: Some(to),
             message: &state.reason,
-            subject: state.subject.as_ref().map(named),
+            subject: gpus.subject_of(state.subject.as_ref(), &state.reason),
         }
     }
 
-    fn event(change: &'a Change, event: &'a Event) -> Self {
+    fn event(change: &'a Change, event: &'a Event, gpus: &Gpus) -> Self {
         Self {
             id: change.id.to_string(),
             time: MetaTime(Some(event.time)),
@@ -107,36 +129,14 @@ impl<'a> Line<'a> {
             from: None,
             to: None,
             message: &event.message,
-            subject: event.subject.as_ref().map(named),
+            subject: gpus.subject_of(event.subject.as_ref(), &event.message),
         }
-    }
-}
-
-/// A subject with a name for people. The number of a GPU is not known here: asking for it takes an inventory.
-fn named(subject: &Subject) -> SubjectView {
-    match subject {
-        Subject::Gpu {
-            uuid,
-            serial,
-            pci_id,
-        } => {
-            let known = pci_id.as_ref().or(uuid.as_ref()).or(serial.as_ref());
-            SubjectView {
-                kind: "gpu".to_owned(),
-                label: known.map_or_else(|| "a GPU".to_owned(), |id| format!("GPU {id}")),
-                uuid: uuid.clone(),
-                serial: serial.clone(),
-                pci: pci_id.clone(),
-                ..SubjectView::default()
-            }
-        }
-        other => SubjectView::of(other),
     }
 }
 
 /// JSON has no line ends of its own, so that one `data` line holds it.
-fn to_event(change: &Change) -> Bytes {
-    let line = Line::of(change);
+fn to_event(change: &Change, gpus: &Gpus) -> Bytes {
+    let line = Line::of(change, gpus);
     let json = to_json(&line).unwrap_or_default();
     let mut text = format!("id: {}\nevent: {}\ndata: ", change.id, line.kind).into_bytes();
     text.extend_from_slice(&json);
@@ -148,6 +148,7 @@ fn to_event(change: &Change) -> Bytes {
 mod tests {
     use super::*;
     use crate::model::{EventType, Health, Subject};
+    use gpud_summary::KnownGpu;
 
     fn change(number: u64, kind: ChangeKind) -> Change {
         Change {
@@ -169,7 +170,12 @@ mod tests {
     }
 
     fn text(number: u64, kind: ChangeKind) -> String {
-        String::from_utf8(to_event(&change(number, kind)).to_vec()).unwrap()
+        text_on(&Gpus::default(), number, kind)
+    }
+
+    /// On a machine with these GPUs.
+    fn text_on(gpus: &Gpus, number: u64, kind: ChangeKind) -> String {
+        String::from_utf8(to_event(&change(number, kind), gpus).to_vec()).unwrap()
     }
 
     #[test]
@@ -217,6 +223,46 @@ mod tests {
     }
 
     #[test]
+    fn a_gpu_has_its_number_and_all_its_names() {
+        let gpus = Gpus::new([KnownGpu {
+            uuid: Some("GPU-3".to_owned()),
+            serial: Some("1650".to_owned()),
+            pci: Some("0000:3b:00.0".to_owned()),
+            index: Some(3),
+        }]);
+        let state = |subject, reason: &str| ChangeKind::Health {
+            was: Health::Healthy,
+            state: HealthState {
+                health: Health::Unhealthy,
+                reason: reason.to_owned(),
+                subject,
+                ..HealthState::default()
+            },
+        };
+        let at = |id: &str| Subject::Gpu {
+            uuid: None,
+            serial: None,
+            pci_id: Some(id.to_owned()),
+        };
+        let whole = "\"subject\":{\"kind\":\"gpu\",\"label\":\"GPU 3\",\"detail\":\"0000:3b:00.0, serial 1650\",\"uuid\":\"GPU-3\",\"serial\":\"1650\",\"pci\":\"0000:3b:00.0\",\"index\":3}";
+        let known = text_on(&gpus, 1, state(Some(at("0000:3B:00")), "it is lost"));
+        assert!(known.contains(whole), "{known}");
+        let named = text_on(&gpus, 2, state(None, "GPU lost: GPU-3"));
+        assert!(named.contains(whole), "{named}");
+        let other = text_on(&gpus, 3, state(Some(at("0000:4b:00.0")), "GPU lost: GPU-3"));
+        let label = "\"subject\":{\"kind\":\"gpu\",\"label\":\"GPU 0000:4b:00.0\"";
+        assert!(other.contains(label), "{other}");
+        let nameless = Subject::Gpu {
+            uuid: None,
+            serial: None,
+            pci_id: None,
+        };
+        let nameless = text_on(&gpus, 4, state(Some(nameless), "it is lost"));
+        let label = "\"subject\":{\"kind\":\"gpu\",\"label\":\"a GPU\"}";
+        assert!(nameless.contains(label), "{nameless}");
+    }
+
+    #[test]
     fn a_change_is_encoded_once() {
         let encoder = Encoder::default();
         let first = encoder.encode(&change(5, event("a")));
@@ -226,9 +272,9 @@ mod tests {
         for number in 6..3000 {
             encoder.encode(&change(number, event("c")));
         }
-        assert_eq!(encoder.0.lock().unwrap().len(), HELD);
+        assert_eq!(encoder.held.lock().unwrap().len(), HELD);
         let old = encoder.encode(&change(5, event("d")));
         assert!(String::from_utf8_lossy(&old).contains("\"d\""));
-        assert_eq!(encoder.0.lock().unwrap().front().unwrap().0.number, 1976);
+        assert_eq!(encoder.held.lock().unwrap().front().unwrap().0.number, 1976);
     }
 }

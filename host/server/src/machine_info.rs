@@ -26,6 +26,13 @@ pub(super) async fn show(State(app): State<App>) -> Result<Response, ApiError> {
     }
 }
 
+impl Cache {
+    /// Whether an inventory is being taken.
+    pub(super) fn is_being_taken(&self) -> bool {
+        self.0.try_lock().is_err()
+    }
+}
+
 /// The inventory, at most this old.
 pub(super) async fn at_most(app: &App, age: Duration) -> Result<MachineInfo, String> {
     let mut last = app.machine_info.0.lock().await;

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     activity::UnderWay, encoded::Encoder, ending::Ending, errors::ApiError,
-    reservations::Reservation, router::App, shares::Admitted,
+    reservations::Reservation, router::App, shares::Admitted, summary::machine_and_gpus,
 };
 use crate::component::feed::{Change, ChangeId, ChangeKind, Subscription};
 
@@ -74,6 +74,7 @@ pub(super) async fn follow(
             number: 0,
         })
     });
+    learn_gpus(&app);
     let Subscription {
         missed,
         last,
@@ -113,6 +114,17 @@ pub(super) async fn follow(
         HeaderValue::from_static("no"),
     );
     Ok(response)
+}
+
+/// Takes an inventory beside the stream where none was taken yet, so that its changes name GPUs by their numbers.
+fn learn_gpus(app: &App) {
+    if app.encoder.knows_gpus() || app.machine_info.is_being_taken() {
+        return;
+    }
+    let app = app.clone();
+    tokio::spawn(async move {
+        machine_and_gpus(&app).await;
+    });
 }
 
 /// Returns the time between two comments to the reader with this number.

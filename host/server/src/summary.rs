@@ -53,7 +53,11 @@ pub(super) async fn summary(app: &App) -> Summary {
 pub(super) async fn machine_and_gpus(app: &App) -> (MachineView, Gpus) {
     let now = u64::try_from((app.now)().as_millisecond()).unwrap_or(0);
     match at_most(app, MACHINE_FRESH).await {
-        Ok(info) => machine(&info, now),
+        Ok(info) => {
+            let found = machine(&info, now);
+            app.encoder.learn(&found.1);
+            found
+        }
         Err(error) => {
             tracing::warn!(error, "cannot take the machine's inventory");
             Default::default()

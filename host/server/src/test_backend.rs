@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     component::feed::{Change, ChangeId, Subscription},
-    model::{Event, EventType, Health, HealthState},
+    model::{Event, EventType, Health, HealthState, Subject},
     store::{Cursor, Entry, EntryId, Happening, Page, StoredEvent, TimelineRead},
     wire::{
         Comparison, Difference, Differing, GoDuration, GpuInfo, HealthStatePlugin, MachineInfo,
@@ -203,6 +203,7 @@ impl Backend for Fake {
             from: None,
             to: Health::Unhealthy,
             reason: "unexpected plugin output".into(),
+            subject: Some(Subject::Unit("fan-tray.service".into())),
         };
         let page = Page {
             entries: vec![

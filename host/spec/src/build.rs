@@ -70,7 +70,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, TreeError> {
     let mut parser = Parser::new_from_str_with_options(text, options);
     let mut builder = Builder::default();
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| scan_error(&error))?;
+        let (event, span) = event.map_err(|error| scan_error(text, &error))?;
         let place = place(&span.start);
         match event {
             Event::DocumentEnd | Event::StreamEnd => break,
@@ -100,12 +100,28 @@ fn place(mark: &Marker) -> Position {
     }
 }
 
-fn scan_error(error: &ScanError) -> TreeError {
-    let place = place(error.marker());
+fn scan_error(text: &str, error: &ScanError) -> TreeError {
+    let blamed = place(error.marker());
+    let what = error.info();
     match error.kind() {
-        ErrorKind::RecursionLimitExceeded => too_deep(place),
-        _ => TreeError::syntax(place, &error.info()),
+        ErrorKind::RecursionLimitExceeded => too_deep(blamed),
+        _ if what.contains("tab") => {
+            TreeError::syntax(indenting_tab(text, blamed).unwrap_or(blamed), &what)
+        }
+        _ => TreeError::syntax(blamed, &what),
     }
+}
+
+/// Returns the position of the first tab that indents a line, from this line on. The parser may blame the value before it.
+fn indenting_tab(text: &str, from: Position) -> Option<Position> {
+    let before = usize::try_from(from.line.saturating_sub(1)).ok()?;
+    let mut lines = (from.line..).zip(text.lines().skip(before));
+    lines.find_map(|(line, text)| {
+        let blanks = text.bytes().take_while(|byte| *byte == b' ').count();
+        let is_tab = text.as_bytes().get(blanks) == Some(&b'\t');
+        let column = u32::try_from(blanks).ok()?.saturating_add(1);
+        is_tab.then_some(Position { line, column })
+    })
 }
 
 fn too_deep(place: Position) -> TreeError {

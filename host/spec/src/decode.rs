@@ -9,7 +9,7 @@ use super::{
     entry::{self, SPEC_KEYS, WASM_KEYS},
     names,
     path::{Path, Step as Down},
-    problem::{self, Finding, Position, Problem, ProblemKind, Problems},
+    problem::{self, Finding, GO_DECODER, Position, Problem, ProblemKind, Problems},
     scalar::Typed,
     source::Source,
     tree::{Node, Value},
@@ -143,7 +143,7 @@ impl<'s> Decoder<'s> {
             format!("Go struct field Spec.{}", keys.join("."))
         };
         let message = format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into {target} of type {wanted}",
+            "{GO_DECODER}json: cannot unmarshal {} into {target} of type {wanted}",
             node.go_kind()
         );
         let note = format!("{people} is wanted here");
@@ -347,7 +347,7 @@ impl<'s> Decoder<'s> {
                 }
             };
             text.parse().unwrap_or_else(|error| {
-                let message = format!("error unmarshaling JSON: while decoding JSON: {error}");
+                let message = format!("{GO_DECODER}{error}");
                 let note = "write it as numbers with the units h, m, s, ms, us, ns: 1h30m, 90s";
                 this.problem(
                     value.place,

@@ -7,6 +7,8 @@ use crate::wire::go_quote;
 
 /// Longest message, bytes: it may quote a text of the file.
 const MAX_MESSAGE_BYTES: usize = 2048;
+/// The beginning of what GPUd says of a value of the wrong shape.
+pub(super) const GO_DECODER: &str = "error unmarshaling JSON: while decoding JSON: ";
 /// Longest plugin name shown, bytes: as long as a valid one may be.
 const MAX_NAME_BYTES: usize = 128;
 /// Most problems (or warnings) that are listed per kind of check; a file may have a million.
@@ -210,9 +212,22 @@ impl Problem {
         }
     }
 
+    /// What people read first, and what last. Words of Go's decoder come last, or without what begins all of them.
+    fn words(&self) -> (&str, Option<&str>) {
+        let note = self.note.as_deref();
+        match (self.message.strip_prefix(GO_DECODER), note) {
+            (Some(rest), Some(note)) if rest.starts_with("json: ") => {
+                (note, Some(self.message.as_str()))
+            }
+            (Some(rest), note) => (rest, note),
+            (None, note) => (self.message.as_str(), note),
+        }
+    }
+
     /// Several lines for a terminal: the message, where, the line of the file, what to do.
     pub fn report(&self) -> String {
-        let mut out = self.message.clone();
+        let (first, last) = self.words();
+        let mut out = first.to_owned();
         // Writing to a String cannot fail.
         let _ = write!(out, "\n --> {}", self.source);
         if let Some(place) = self.place {
@@ -234,8 +249,8 @@ impl Problem {
         if let Some(snippet) = &self.snippet {
             let _ = write!(out, "\n{snippet}");
         }
-        if let Some(note) = &self.note {
-            let _ = write!(out, "\n   = {note}");
+        if let Some(last) = last {
+            let _ = write!(out, "\n   = {last}");
         }
         out
     }

@@ -84,11 +84,36 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
             _ => break,
         }
     }
-    let misuse = |message: String| Misuse::Flag {
-        command: path.clone(),
-        message,
+    let flags = match read_flags(command, words) {
+        Ok(Some(flags)) => flags,
+        Ok(None) => return Ok(Request::Help(path)),
+        Err(message) => {
+            return Err(Misuse::Flag {
+                command: path,
+                message,
+            });
+        }
     };
+    let (flags, mut positional) = flags;
+    let mut argv = vec![root.get_name().to_owned()];
+    argv.extend(path);
+    argv.extend(flags.spelled());
+    let takes_positional = command.get_positionals().next().is_some();
+    let ignored = if takes_positional {
+        argv.push("--".to_owned());
+        argv.append(&mut positional);
+        Vec::new()
+    } else {
+        positional
+    };
+    Ok(Request::Command { argv, ignored })
+}
 
+/// The flags of a command and its other words; `None` where one of them asks for help.
+fn read_flags(
+    command: &Command,
+    mut words: impl Iterator<Item = String>,
+) -> Result<Option<(Flags<'_>, Vec<String>)>, String> {
     let mut flags = Flags::default();
     let mut positional = Vec::new();
     while let Some(word) = words.next() {
@@ -105,40 +130,26 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
             None => (flag, None),
         };
         if matches!(flag, "h" | "help") {
-            return Ok(Request::Help(path));
+            return Ok(None);
         }
         let arg = command
             .get_arguments()
             .find(|arg| is_named(arg, flag))
-            .ok_or_else(|| misuse(format!("flag provided but not defined: -{flag}")))?;
+            .ok_or_else(|| format!("flag provided but not defined: -{flag}"))?;
         let value = if is_boolean(arg) {
             let text = value.as_deref().unwrap_or("true");
             let yes = go_bool(text).ok_or_else(|| {
-                misuse(format!(
-                    "invalid boolean value {text:?} for -{flag}: parse error"
-                ))
+                format!("invalid boolean value {text:?} for -{flag}: parse error")
             })?;
             yes.to_string()
         } else {
             value
                 .or_else(|| words.next())
-                .ok_or_else(|| misuse(format!("flag needs an argument: -{flag}")))?
+                .ok_or_else(|| format!("flag needs an argument: -{flag}"))?
         };
-        flags.set(arg, flag, value).map_err(misuse)?;
+        flags.set(arg, flag, value)?;
     }
-
-    let mut argv = vec![root.get_name().to_owned()];
-    argv.extend(path);
-    argv.extend(flags.spelled());
-    let takes_positional = command.get_positionals().next().is_some();
-    let ignored = if takes_positional {
-        argv.push("--".to_owned());
-        argv.append(&mut positional);
-        Vec::new()
-    } else {
-        positional
-    };
-    Ok(Request::Command { argv, ignored })
+    Ok(Some((flags, positional)))
 }
 
 /// Whether a word asks for a command of a command, or for help on it.
@@ -253,13 +264,11 @@ impl<'a> Flags<'a> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::cli::args::Cli;
+    use crate::cli::commands;
 
     fn read(line: &str) -> Result<Request, Misuse> {
-        let mut root = Cli::command();
+        let mut root = commands::root();
         root.build();
         let words = line.split('|').filter(|word| !word.is_empty());
         respell(&root, words.map(str::to_owned).collect())

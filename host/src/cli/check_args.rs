@@ -78,6 +78,14 @@ pub struct CheckArgs {
     /// NVIDIA's management library, libnvidia-ml.so.1 [default: GPUD_NVML_LIBRARY_PATH, or where drivers put it]
     #[arg(long, value_name = "FILE")]
     pub nvml_library: Option<PathBuf>,
+    /// In a container, absolute folder at which the machine's / is mounted [default: of GPUD_HOST_ROOT]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub host_root: String,
     #[command(flatten)]
     pub site: SiteArgs,
     #[command(flatten)]

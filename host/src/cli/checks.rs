@@ -42,6 +42,8 @@ pub struct CheckOptions {
     pub commands: CommandOverrides,
     /// NVIDIA's management library; `None` as not given.
     pub nvml_library: Option<PathBuf>,
+    /// Absolute folder at which the machine's `/` is mounted; `None` as not given.
+    pub host_root: Option<PathBuf>,
     /// File with the site's configuration of components; `None` is the default one, if it is there.
     pub site_file: Option<PathBuf>,
     /// What to pretend.
@@ -220,7 +222,7 @@ pub fn check_options(
             .map(|text| json_flags::nfs_groups("nfs-checker-configs", &text))
             .transpose()?
             .unwrap_or_default(),
-        nfs_host_root: host_root(run.nfs_host_root)?,
+        nfs_host_root: folder("nfs-host-root", run.nfs_host_root)?,
         xid: xid("xid", &run.xid_thresholds, args.xid_lookback_period)?,
         sxid: xid("sxid", &run.sxid_thresholds, args.sxid_lookback_period)?,
         xid_catalog: args.xid_catalog,
@@ -244,6 +246,7 @@ pub fn check_options(
         nvml_library: args
             .nvml_library
             .filter(|file| !file.as_os_str().is_empty()),
+        host_root: folder("host-root", args.host_root)?,
         site_file: args.site.component_configs_file,
         faults: faults(args.faults, run.nvml_device_get_devices_error),
     })
@@ -283,7 +286,8 @@ fn regexes(text: &str) -> Result<Vec<String>, String> {
     Ok(regexes)
 }
 
-fn host_root(folder: String) -> Result<Option<PathBuf>, String> {
+/// An absolute folder; `None` for an empty name.
+fn folder(flag: &str, folder: String) -> Result<Option<PathBuf>, String> {
     let folder = PathBuf::from(folder);
     if folder.as_os_str().is_empty() {
         Ok(None)
@@ -291,7 +295,7 @@ fn host_root(folder: String) -> Result<Option<PathBuf>, String> {
         Ok(Some(folder))
     } else {
         Err(format!(
-            "invalid value for --nfs-host-root: {} is not an absolute path",
+            "invalid value for --{flag}: {} is not an absolute path",
             folder.display()
         ))
     }

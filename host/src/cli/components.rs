@@ -66,6 +66,13 @@ impl ComponentSelection {
     }
 }
 
+/// The names in comma-separated lists, without blanks.
+pub fn names(lists: &[String]) -> Vec<String> {
+    let items = lists.iter().flat_map(|list| list.split(','));
+    let names = items.map(str::trim).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,9 @@
 //! The command line: what an operator may type, and what each command prints.
 //!
-//! [`parse()`] turns arguments into validated plain values or into an [`Exit`]; every command that does not run the
-//! daemon has a file here with its body. Flags, output and exit codes are GPUd's, so that its scripts and unit files
-//! work; `docs/gpud-compatibility.md` lists what is better.
+//! Every command has a folder here: `args.rs` has its flags and validates them, `mod.rs` has its entry in the table of
+//! commands (`commands.rs`) and does it. [`parse()`] finds the command in the table and returns validated plain values,
+//! or an [`Exit`]. Flags, output and exit codes are GPUd's, so that its scripts and unit files work;
+//! `docs/gpud-compatibility.md` lists what is better.
 
 mod ages;
 mod args;
@@ -10,22 +11,24 @@ mod argv;
 mod check_args;
 mod checks;
 pub mod client;
-mod client_args;
 mod columns;
+mod command;
+mod commands;
 pub mod compact;
 pub mod compile_builtins;
+pub mod compile_component;
+pub mod completion;
 mod components;
+mod control_plane;
 pub mod custom_plugins;
 mod data_dir;
 mod details;
+pub mod down;
 mod exit;
 pub mod explain;
 pub mod exports;
-mod exports_args;
 pub mod healthcheck;
 pub mod history;
-mod history_args;
-mod hosted_args;
 pub mod inject_fault;
 mod json_flags;
 mod layouts;
@@ -33,24 +36,21 @@ pub mod list_plugins;
 pub mod live;
 mod local_socket;
 pub mod machine_info;
+pub mod man;
 pub mod metadata;
-mod of_service;
+pub mod notify;
 mod options;
 pub mod output;
 pub mod pack;
-mod pack_args;
 mod paragraph;
 mod parse;
 pub mod plugin;
-mod plugin_args;
+pub mod release;
 pub mod root_helper;
 pub mod run;
-mod run_args;
-pub mod run_as;
 pub mod run_plugin_group;
 pub mod scan;
 pub mod service;
-mod service_args;
 pub mod set_healthy;
 mod settings;
 pub mod shells;
@@ -59,8 +59,9 @@ mod sizes;
 pub mod status;
 pub mod table;
 pub mod terminal;
+mod unavailable;
+pub mod up;
 pub mod update;
-mod update_args;
 mod version;
 pub mod watch;
 
@@ -68,13 +69,15 @@ pub use checks::{
     BlockedProcesses, CheckOptions, CommandOverrides, GpuFaults, InfinibandOptions, XidCatalog,
     XidOptions,
 };
+pub use command::{CommandContext, Invocation, Task};
 pub use components::ComponentSelection;
+pub use custom_plugins::CustomPluginsOptions;
 pub use exit::{Exit, Stderr};
 pub use json_flags::{ExpectedPorts, NfsGroup};
 pub use local_socket::LocalSocketChoice;
-pub use options::{
-    Action, CustomPluginsOptions, FailOn, Invocation, RunOptions, ScanOptions, TlsFiles,
-};
+pub use options::FailOn;
 pub use parse::parse;
+pub use run::{RunAs, RunOptions, TlsFiles};
+pub use scan::ScanOptions;
 
 use crate::VERSION;

@@ -1,33 +1,69 @@
-use std::{path::PathBuf, time::Duration};
+use std::{any::Any, path::PathBuf, time::Duration};
 
 use super::*;
 use crate::cli::{
     checks::{BlockedProcesses, CheckOptions, XidOptions},
-    healthcheck::Form,
+    command::{Action, Task},
+    compact::CompactOptions,
+    compile_builtins::CompileBuiltinsOptions,
+    compile_component::CompileComponentOptions,
+    completion::CompletionOptions,
+    components::ComponentSelection,
+    custom_plugins::CustomPluginsOptions,
+    down::DownOptions,
+    healthcheck::{Form, HealthcheckOptions},
+    history::HistoryOptions,
+    inject_fault::InjectFaultOptions,
+    list_plugins::ListPluginsOptions,
     local_socket::LocalSocketChoice,
+    machine_info::MachineInfoOptions,
+    man::ManOptions,
+    metadata::MetadataOptions,
+    notify::NO_CONTROL_PLANE,
     options::FailOn,
-    service::UpOptions,
+    release::NO_SIGNING,
+    root_helper::RootHelperOptions,
+    run::RunOptions,
+    run_plugin_group::RunPluginGroupOptions,
+    scan::ScanOptions,
+    set_healthy::SetHealthyOptions,
+    status::StatusOptions,
     terminal::ColorChoice,
+    unavailable::{Unavailable, Unneeded},
+    up::UpOptions,
+    update::{self, UpdateOptions},
+    watch::WatchOptions,
 };
-use crate::model::RepairAction;
+use crate::{logging::LogOptions, model::RepairAction};
 
 fn read(line: &str) -> Result<Invocation, Exit> {
     let words = ["gpud"].into_iter().chain(line.split('|'));
     parse(words.filter(|word| !word.is_empty()).map(OsString::from))
 }
 
+/// The values that a command line of the command with these values asks for.
+pub fn values<A: Action>(line: &str) -> A {
+    let task: Box<dyn Any> = read(line).unwrap().task;
+    *task.downcast::<A>().unwrap()
+}
+
+/// What stands for a task in a table of expectations.
+fn task(action: impl Action) -> Box<dyn Task> {
+    Box::new(action)
+}
+
+#[track_caller]
+fn assert_asks_for(invocation: &Invocation, expected: &dyn Task, line: &str) {
+    let found = format!("{:?}", invocation.task);
+    assert_eq!(found, format!("{expected:?}"), "{line}");
+}
+
 fn run(line: &str) -> RunOptions {
-    match read(&format!("run|--data-dir=/d|{line}")).unwrap().action {
-        Action::Run(options) => *options,
-        other => panic!("{other:?}"),
-    }
+    values(&format!("run|--data-dir=/d|{line}"))
 }
 
 fn scan(line: &str) -> ScanOptions {
-    match read(&format!("scan|{line}")).unwrap().action {
-        Action::Scan(options) => *options,
-        other => panic!("{other:?}"),
-    }
+    values(&format!("scan|{line}"))
 }
 
 fn failure(line: &str) -> String {
@@ -110,22 +146,6 @@ fn an_endpoint_for_otlp_is_an_address_or_where_to_find_one() {
 }
 
 #[test]
-fn gpuids_variables_count_when_they_are_asked_for() {
-    let variable = |name: &str| (name == "CLUSTER_NAME").then(|| "c1".to_owned());
-    assert_eq!(inventory_of_environment(false, variable), Ok(None));
-    let described = inventory_of_environment(true, variable).unwrap().unwrap();
-    assert_eq!(
-        (described.0.cluster.as_str(), described.0.stdout),
-        ("c1", true)
-    );
-    let problem = inventory_of_environment(true, |_| None).unwrap_err();
-    assert_eq!(
-        problem,
-        "--inventory-from-env: the environment variable CLUSTER_NAME is not set"
-    );
-}
-
-#[test]
 fn metrics_have_gpuds_names_unless_others_are_asked_for() {
     assert!(!run("--metrics-names=gpud").dcgm_names);
     assert!(run("--metrics-names=dcgm").dcgm_names);
@@ -164,7 +184,7 @@ fn flags_of_run() {
         "--infiniband-class-root-dir=/ib|--xid-thresholds={\"overrides\":{\"79\":{\"rebootThreshold\":3}}}|",
         "--xid-lookback-period=24h|--os-blocked-process-name-regexes=^nv,|",
         "--os-blocked-process-persistence-threshold=0|--threshold-celsius-slowdown-margin=-4|",
-        "--nfs-host-root=/proc/1/root|--lsblk-commands=nsenter -t 1 -- lsblk|",
+        "--nfs-host-root=/proc/1/root|--host-root=/host|--lsblk-commands=nsenter -t 1 -- lsblk|",
         "--gpu-uuids-with-gpu-lost=GPU-1,GPU-2|--gpu-product-name=H100|--nvml-device-get-devices-error"
     ));
     let checks = &options.checks;
@@ -205,6 +225,7 @@ fn flags_of_run() {
     );
     assert_eq!(checks.slowdown_margin_celsius, 0);
     assert_eq!(checks.nfs_host_root, Some("/proc/1/root".into()));
+    assert_eq!(checks.host_root, Some("/host".into()));
     assert_eq!(
         checks.commands.lsblk.as_deref(),
         Some("nsenter -t 1 -- lsblk")
@@ -252,84 +273,84 @@ fn small_commands() {
     for (line, expected) in [
         (
             "machine-info|--data-dir=/d|--output-format= JSON ",
-            Action::MachineInfo {
+            task(MachineInfoOptions {
                 data_dir: "/d".into(),
                 json: true,
-            },
+            }),
         ),
         (
             "machine-info|--data-dir=/d|--json",
-            Action::MachineInfo {
+            task(MachineInfoOptions {
                 data_dir: "/d".into(),
                 json: true,
-            },
+            }),
         ),
         (
             "inject-fault|--kernel-message=x|--json",
-            Action::InjectFault {
+            task(InjectFaultOptions {
                 priority: "KERN_INFO".into(),
                 message: "x".into(),
                 json: true,
-            },
+            }),
         ),
         (
             "set-health|cpu, disk|--server=https://h|os,",
-            Action::SetHealthy {
+            task(SetHealthyOptions {
                 server: "https://h".into(),
                 token_file: None,
                 components: vec!["cpu".into(), "disk".into(), "os".into()],
                 json: false,
-            },
+            }),
         ),
         (
             "lp|--json|--token-file=/t",
-            Action::ListPlugins {
+            task(ListPluginsOptions {
                 server: String::new(),
                 token_file: Some("/t".into()),
                 json: true,
-            },
+            }),
         ),
         (
             "run-plugin-group|a tag|--server=https://h|--json",
-            Action::RunPluginGroup {
+            task(RunPluginGroupOptions {
                 server: "https://h".into(),
                 token_file: None,
                 tag: "a tag".into(),
                 json: true,
-            },
+            }),
         ),
         (
             "compact|--data-dir=/d",
-            Action::Compact {
+            task(CompactOptions {
                 data_dir: "/d".into(),
                 json: false,
-            },
+            }),
         ),
         (
             "compile-builtins|--output=out|--target=aarch64-unknown-linux-gnu",
-            Action::CompileBuiltins {
+            task(CompileBuiltinsOptions {
                 output: "out".into(),
                 target: Some("aarch64-unknown-linux-gnu".into()),
-            },
+            }),
         ),
         (
             "root-helper|--kernel-log=/k|--plugins=a,b|--plugin-specs-file=/s",
-            Action::RootHelper {
+            task(RootHelperOptions {
                 kernel_log: "/k".into(),
                 plugin_specs_file: Some("/s".into()),
                 plugins: vec!["a".into(), "b".into()],
-            },
+            }),
         ),
         (
             "compile-component|in|out",
-            Action::CompileComponent {
+            task(CompileComponentOptions {
                 input: "in".into(),
                 output: "out".into(),
-            },
+            }),
         ),
     ] {
         let invocation = read(line).unwrap();
-        assert_eq!(invocation.action, expected, "{line}");
+        assert_asks_for(&invocation, expected.as_ref(), line);
         assert!(!invocation.log.json);
     }
 }
@@ -337,7 +358,7 @@ fn small_commands() {
 #[test]
 fn commands_of_the_service() {
     let up = |listen_address: Option<&str>| {
-        Action::Up(UpOptions {
+        task(UpOptions {
             data_dir: "/d".into(),
             is_folder_named: true,
             db_in_memory: false,
@@ -346,7 +367,7 @@ fn commands_of_the_service() {
         })
     };
     let status = |watch, json| {
-        Action::Status(StatusOptions {
+        task(StatusOptions {
             data_dir: "/d".into(),
             server: String::new(),
             watch,
@@ -355,7 +376,7 @@ fn commands_of_the_service() {
         })
     };
     let metadata = |json, set: Option<(&str, &str)>| {
-        Action::Metadata(MetadataOptions {
+        task(MetadataOptions {
             data_dir: "/d".into(),
             json,
             reboot_history: true,
@@ -370,10 +391,10 @@ fn commands_of_the_service() {
         ),
         (
             "down|--data-dir=/d|--reset-state",
-            Action::Down {
+            task(DownOptions {
                 data_dir: "/d".into(),
                 reset_state: true,
-            },
+            }),
         ),
         ("status|--data-dir=/d", status(false, false)),
         ("st|-w|--json|-data-dir|/d", status(true, true)),
@@ -387,32 +408,45 @@ fn commands_of_the_service() {
         ),
         (
             "completion|fish",
-            Action::Completion(clap_complete::Shell::Fish),
+            task(CompletionOptions {
+                shell: clap_complete::Shell::Fish,
+            }),
         ),
         (
             "man|scan|--dir=/m",
-            Action::Man {
+            task(ManOptions {
                 topic: vec!["scan".into()],
                 dir: Some("/m".into()),
-            },
-        ),
-        ("notify|startup", Action::Nothing(NO_CONTROL_PLANE)),
-        (
-            "nt|shutdown|--data-dir=/d",
-            Action::Nothing(NO_CONTROL_PLANE),
-        ),
-        ("update|check", Action::NotHere(update::NO_CHECK)),
-        (
-            "release|sign-key|--root-priv-path=a|--sign-pub-path=b|--sig-path=c",
-            Action::NotHere(NO_SIGNING),
-        ),
-        (
-            "release|gen-key|--root|--priv-path=a",
-            Action::NotHere(NO_SIGNING),
+            }),
         ),
     ] {
         let invocation = read(line).unwrap();
-        assert_eq!(invocation.action, expected, "{line}");
+        assert_asks_for(&invocation, expected.as_ref(), line);
+        assert_eq!(invocation.log.level, LogLevel::Warn, "{line}");
+        assert!(invocation.notes.is_empty(), "{:?}", invocation.notes);
+    }
+}
+
+#[test]
+fn commands_that_this_build_does_not_have() {
+    for (line, expected) in [
+        ("notify|startup", task(Unneeded(NO_CONTROL_PLANE))),
+        (
+            "nt|shutdown|--data-dir=/d",
+            task(Unneeded(NO_CONTROL_PLANE)),
+        ),
+        ("update|check", task(Unavailable(update::NO_CHECK))),
+        (
+            "release|sign-key|--root-priv-path=a|--sign-pub-path=b|--sig-path=c",
+            task(Unavailable(NO_SIGNING)),
+        ),
+        (
+            "release|gen-key|--root|--priv-path=a",
+            task(Unavailable(NO_SIGNING)),
+        ),
+    ] {
+        let invocation = read(line).unwrap();
+        assert_asks_for(&invocation, expected.as_ref(), line);
         assert_eq!(invocation.log.level, LogLevel::Warn, "{line}");
         assert!(invocation.notes.is_empty(), "{:?}", invocation.notes);
     }
@@ -420,10 +454,7 @@ fn commands_of_the_service() {
 
 #[test]
 fn an_update_names_its_place() {
-    let options = |line: &str| match read(line).unwrap().action {
-        Action::Update(options) => *options,
-        other => panic!("{other:?}"),
-    };
+    let options = values::<UpdateOptions>;
     let found = options("update|--from=/srv/gpud");
     assert_eq!(found.source.to_string(), "/srv/gpud");
     assert_eq!(found.public_key, PathBuf::from("/etc/gpud/release.pub"));
@@ -473,10 +504,7 @@ fn joining_a_platform_is_explained_in_one_line() {
 
 #[test]
 fn custom_plugins_with_go_flags() {
-    let options = |line: &str| match read(line).unwrap().action {
-        Action::CustomPlugins(options) => options,
-        other => panic!("{other:?}"),
-    };
+    let options = values::<CustomPluginsOptions>;
     let bare = CustomPluginsOptions {
         file: None,
         run: false,
@@ -549,6 +577,10 @@ fn what_is_wrong_is_said_in_one_line() {
         (
             "run|--data-dir=/d|--nfs-host-root=x",
             "invalid value for --nfs-host-root: x is not an absolute path",
+        ),
+        (
+            "scan|--host-root=x",
+            "invalid value for --host-root: x is not an absolute path",
         ),
         (
             "scan|--fail-on=healthy",
@@ -669,10 +701,7 @@ fn json_output_has_json_errors() {
 
 #[test]
 fn forms_of_healthcheck() {
-    let of = |line: &str| match read(&format!("healthcheck|{line}")).unwrap().action {
-        Action::Healthcheck(options) => *options,
-        other => panic!("{other:?}"),
-    };
+    let of = |line: &str| values::<HealthcheckOptions>(&format!("healthcheck|{line}"));
     let plain = of("");
     assert_eq!(plain.form, Form::Plain);
     assert_eq!(plain.timeout, Duration::from_secs(2));
@@ -730,10 +759,7 @@ fn misuse_of_healthcheck_is_no_answer() {
 
 #[test]
 fn what_watch_and_history_are_asked() {
-    let history = |line: &str| match read(&format!("history|{line}")).unwrap().action {
-        Action::History(options) => options,
-        other => panic!("{other:?}"),
-    };
+    let history = |line: &str| values::<HistoryOptions>(&format!("history|{line}"));
     let options = history(
         "--since=2026-11-26T14:00:00Z|--component=cpu, disk,|--component=os|--gpu=3|-n|7|--json",
     );
@@ -755,12 +781,7 @@ fn what_watch_and_history_are_asked() {
         message.starts_with("invalid value for --since: \"yesterday\""),
         "{message}"
     );
-    match read("watch|--data-dir=/d|--server=https://n:1")
-        .unwrap()
-        .action
-    {
-        Action::Watch(options) => assert_eq!(options.server, "https://n:1"),
-        other => panic!("{other:?}"),
-    }
+    let watch = values::<WatchOptions>("watch|--data-dir=/d|--server=https://n:1");
+    assert_eq!(watch.server, "https://n:1");
     assert!(scan("--verbose").verbose && scan("--classic").classic);
 }

@@ -198,6 +198,10 @@ mod tests {
             json!({"lookback_seconds": CheckOptions::default().sxid.lookback.as_secs(), "overrides": {}})
         );
         assert_eq!(flags("cpu", &checks), json!({}));
+    }
+
+    #[test]
+    fn a_saved_log_is_judged_by_the_catalogue_and_product_of_the_flags() {
         let vendor = CheckOptions {
             xid_catalog: XidCatalog::Nvidia,
             log_product: Some("NVIDIA H100".into()),
@@ -211,6 +215,10 @@ mod tests {
             let is_xid = component.ends_with("-xid");
             assert_eq!(config.flags.get("saved_log").is_some(), is_xid);
         }
+    }
+
+    #[test]
+    fn flags_about_gpus_reach_their_checkers() {
         let checks = CheckOptions {
             gpu_count: Some(8),
             nvlink_gpus_with_all_links: Some(4),
@@ -237,6 +245,10 @@ mod tests {
             let component = format!("accelerator-nvidia-{component}");
             assert_eq!(flags(&component, &CheckOptions::default()), json!({}));
         }
+    }
+
+    #[test]
+    fn flags_about_ports_and_volumes_reach_their_checkers() {
         let checks = CheckOptions {
             infiniband: InfinibandOptions {
                 expected_ports: Some(ExpectedPorts {

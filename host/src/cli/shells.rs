@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Command, CommandFactory as _, ValueEnum as _};
+use clap::{Command, ValueEnum as _};
 use clap_complete::Shell;
 
-use super::{VERSION, args::Cli, exit::Exit};
+use super::{VERSION, commands, exit::Exit};
 use crate::node::new_file;
 
 /// The commands without what is hidden: flags that do nothing here, and commands for gpud itself.
@@ -41,7 +41,7 @@ fn visible() -> Command {
         }
         to
     }
-    let mut root = copy(&Cli::command())
+    let mut root = copy(&commands::root())
         .version(VERSION)
         .disable_version_flag(true);
     root.build();

@@ -81,7 +81,7 @@ fn help_of_every_command() {
             }
         }
     }
-    let mut root = Cli::command().term_width(100);
+    let mut root = commands::root().term_width(100);
     root.build();
     let mut text = String::new();
     all(&mut root, &mut text);

@@ -5,7 +5,7 @@ use gpud_exports::{
 };
 
 use crate::{
-    component::feed::{Change, ChangeKind},
+    component::feed::{Change, ChangeKind, reason_of_withdrawal},
     model::{self, HealthState, SuggestedActions},
     node::nvml,
 };
@@ -38,7 +38,7 @@ pub(super) fn record(
         }
         ChangeKind::Withdrawn { state } => {
             let was = Health::from(state.health.as_str());
-            let reason = format!("this is not reported any more: {}", state.reason);
+            let reason = reason_of_withdrawal(state);
             let changed = health(component, state, &was, Health::Healthy, reason, healths)?;
             (changed, state.subject.clone())
         }

@@ -28,12 +28,7 @@ impl Plugins {
         stamps: &Stamps,
         pack: Result<Arc<InstalledPack>, pack::PackRefusal>,
     ) -> Vec<String> {
-        let mut problems: Vec<String> = pack
-            .as_ref()
-            .err()
-            .map(ToString::to_string)
-            .into_iter()
-            .collect();
+        let mut problems = Vec::from_iter(pack.as_ref().err().map(ToString::to_string));
         let is_refused = pack.is_err();
         let spec_source = SpecSource::of_pack(spec, pack);
         let source = Source::File(spec_source.name.clone());

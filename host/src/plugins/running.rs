@@ -20,7 +20,7 @@ use crate::{
     capability::Grants,
     component::{
         Component, Paused, Probation, Registry, Shadow, WasmChecker, kernel_log::Watchers,
-        scheduler::Scheduler,
+        probation::Verdict, scheduler::Scheduler,
     },
     node::trusted::Opener,
     pack,
@@ -207,17 +207,8 @@ impl Running {
             .map(|one| one.descriptor().name.clone());
         let worked = self.retained.has_worked(name, source, &version);
         let probation = (!worked).then(|| {
-            let (outcomes, plugin, version) =
-                (self.outcomes.clone(), name.clone(), version.clone());
-            let tell = move |verdict| {
-                // When nobody listens the daemon is stopping.
-                let _ = outcomes.send(ProbationOutcome {
-                    plugin: plugin.clone(),
-                    version: version.clone(),
-                    verdict,
-                });
-            };
-            Arc::new(Probation::new(names, before.is_some(), tell))
+            let report = self.outcome_reporter(name.clone(), version.clone());
+            Arc::new(Probation::new(names, before.is_some(), report))
         });
         let mut shadows = self.shadows(&plugin, spec_source).await;
         let components = loaded.components.into_iter().map(|checker| {
@@ -241,6 +232,23 @@ impl Running {
             wasm: Some(wasm),
             plugin,
         })
+    }
+
+    /// Returns what reports how the probation of a version ended.
+    fn outcome_reporter(
+        &self,
+        plugin: String,
+        version: Version,
+    ) -> impl Fn(Verdict) + Send + Sync + use<> {
+        let outcomes = self.outcomes.clone();
+        move |verdict| {
+            // When nobody listens the daemon is stopping.
+            let _ = outcomes.send(ProbationOutcome {
+                plugin: plugin.clone(),
+                version: version.clone(),
+                verdict,
+            });
+        }
     }
 
     /// The sum of a large file takes a moment.

@@ -23,7 +23,10 @@ const TABLES: &[&str] = &[
 const NUMBERED: &[(&str, &str)] = &[
     ("latch", "component, key, json"),
     ("plugin_state", "component, key, value"),
-    ("state_change", "component, time_ms, name, health, reason"),
+    (
+        "state_change",
+        "component, time_ms, name, health, reason, subject",
+    ),
     (
         "event",
         "component, time_ms, last_time_ms, name, type, message, detail, count, dedup, kin",

@@ -1,9 +1,9 @@
 //! History of verdicts: what a component's states were, each from the moment when it changed.
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::{Kind, Store, StoreError, check_size, sql_time, unsigned};
-use crate::model::{Health, UnixMillis};
+use crate::model::{Health, Subject, UnixMillis};
 
 /// Most bytes of the texts of one change.
 const CHANGE_LIMIT: usize = 64 * 1024;
@@ -19,6 +19,8 @@ pub struct StateChange {
     pub health: Health,
     /// Why.
     pub reason: String,
+    /// What it is about, if the state says so.
+    pub subject: Option<Subject>,
 }
 
 impl Store {
@@ -31,19 +33,24 @@ impl Store {
         component: &str,
         change: StateChange,
     ) -> Result<(), StoreError> {
-        let size = change.name.len() + change.reason.len() + change.health.as_str().len();
+        let subject = change.subject.as_ref().map(subject_to_json).transpose()?;
+        let size = change.name.len()
+            + change.reason.len()
+            + change.health.as_str().len()
+            + subject.as_ref().map_or(0, String::len);
         check_size("change of state in bytes", size, CHANGE_LIMIT)?;
         let component = component.to_owned();
         self.write(Kind::InsertUpdate, move |conn| {
             conn.execute(
-                "INSERT INTO state_change (component, time_ms, name, health, reason)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO state_change (component, time_ms, name, health, reason, subject)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 params![
                     component,
                     sql_time(change.time),
                     change.name,
                     change.health.as_str(),
                     change.reason,
+                    subject,
                 ],
             )?;
             Ok(())
@@ -63,7 +70,7 @@ impl Store {
         let component = component.to_owned();
         self.read(move |conn| {
             let mut query = conn.prepare_cached(
-                "SELECT time_ms, name, health, reason FROM state_change
+                "SELECT time_ms, name, health, reason, subject FROM state_change
                  WHERE component = ?1 AND time_ms > ?2 ORDER BY time_ms DESC, id DESC",
             )?;
             let changes = query.query_map(params![component, sql_time(since)], |row| {
@@ -72,10 +79,25 @@ impl Store {
                     name: row.get(1)?,
                     health: Health::from(row.get_ref(2)?.as_str()?),
                     reason: row.get(3)?,
+                    subject: subject_from_row(row, 4)?,
                 })
             })?;
             Ok(changes.collect::<Result<_, _>>()?)
         })
         .await
     }
+}
+
+/// The `subject` column of a change. Equal subjects are equal texts: queries compare them.
+///
+/// # Errors
+/// [`StoreError::Sql`], which does not happen: every subject has a form as JSON.
+pub(super) fn subject_to_json(subject: &Subject) -> Result<String, StoreError> {
+    serde_json::to_string(subject).map_err(|error| StoreError::Sql(error.to_string()))
+}
+
+/// Reads the `subject` column of a change. A damaged one gives none: it must not hide the change.
+pub(super) fn subject_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Subject>> {
+    let json: Option<String> = row.get(column)?;
+    Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
 }

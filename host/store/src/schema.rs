@@ -12,7 +12,11 @@ use rusqlite::Connection;
 use super::StoreError;
 
 /// Each migration as SQL.
-const MIGRATIONS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+];
 
 /// The version that this build writes.
 pub(super) fn current_version() -> i64 {

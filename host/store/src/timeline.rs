@@ -4,8 +4,13 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Store, StoreError, StoredEvent, events::stored_event, sql_time, unsigned};
-use crate::model::{Health, UnixMillis};
+use super::{
+    Store, StoreError, StoredEvent,
+    events::stored_event,
+    history::{subject_from_row, subject_to_json},
+    sql_time, unsigned,
+};
+use crate::model::{Health, Subject, UnixMillis};
 
 /// Most entries of a page.
 pub const MAX_PAGE: u32 = 1000;
@@ -71,6 +76,8 @@ pub enum Happening {
         to: Health,
         /// Why.
         reason: String,
+        /// What it is about, if the state says so.
+        subject: Option<Subject>,
     },
 }
 
@@ -146,8 +153,26 @@ impl FromStr for Cursor {
     }
 }
 
-/// A component and the name of one of its states.
-type StateKey = (String, String);
+/// A component, the name of one of its states, and what that is about.
+type StateKey = (String, String, Option<Subject>);
+
+/// Whether an older row is of the same state as a newer one, or as the subject in a parameter. A component that gives one
+/// state of a name may name its subject only while something is wrong, so that one without a subject is of any.
+macro_rules! is_of_state {
+    ($old:literal, $new:literal) => {
+        concat!(
+            "(",
+            $old,
+            " IS NULL OR ",
+            $new,
+            " IS NULL OR ",
+            $old,
+            " = ",
+            $new,
+            ")"
+        )
+    };
+}
 
 impl Store {
     /// Reads a page of the timeline. First verdicts that are healthy are left out, and those that a restart repeats.
@@ -192,18 +217,31 @@ impl Store {
         states: Vec<(StateKey, Health)>,
     ) -> Result<BTreeMap<StateKey, UnixMillis>, StoreError> {
         self.read(move |conn| {
-            let mut query = conn.prepare_cached(
+            let mut query = conn.prepare_cached(concat!(
                 "SELECT min(time_ms) FROM state_change
-                 WHERE component = ?1 AND name = ?2 AND health = ?3 AND id > coalesce(
+                 WHERE component = ?1 AND name = ?2 AND health = ?3 AND ",
+                is_of_state!("subject", "?4"),
+                " AND id > coalesce(
                      (SELECT max(id) FROM state_change WHERE component = ?1 AND name = ?2
-                      AND health NOT IN (?3, 'Initializing')), 0)",
-            )?;
+                      AND health NOT IN (?3, 'Initializing') AND ",
+                is_of_state!("subject", "?4"),
+                "), 0)",
+            ))?;
             let mut found = BTreeMap::new();
-            for ((component, name), health) in &states {
-                let asked = params![component, name, health.as_str()];
-                let since: Option<i64> = query.query_row(asked, |row| row.get(0))?;
+            for (key, health) in &states {
+                let (component, name, subject) = key;
+                let subject = subject.as_ref().map(subject_to_json).transpose()?;
+                let mut since_of = |subject: Option<&str>| {
+                    let asked = params![component, name, health.as_str(), subject];
+                    query.query_row(asked, |row| row.get::<_, Option<i64>>(0))
+                };
+                // A state that goes over to another subject with the same health is no change, and has no row.
+                let since = match since_of(subject.as_deref())? {
+                    None if subject.is_some() => since_of(None)?,
+                    since => since,
+                };
                 if let Some(since) = since.and_then(|time| u64::try_from(time).ok()) {
-                    found.insert((component.clone(), name.clone()), since);
+                    found.insert(key.clone(), since);
                 }
             }
             Ok(found)
@@ -283,11 +321,13 @@ fn changes(conn: &Connection, read: &TimelineRead, limit: usize) -> Result<Vec<E
         Some(Cursor { time, .. }) => (sql_time(time), i64::MAX),
     };
     // What becomes healthy without having been otherwise is a start, and a start that finds what was there is no change.
-    let mut query = conn.prepare_cached(
-        "SELECT component, time_ms, name, health, reason, id, was FROM (
+    let mut query = conn.prepare_cached(concat!(
+        "SELECT component, time_ms, name, health, reason, id, was, subject FROM (
              SELECT new.*, (SELECT old.health FROM state_change old
                  WHERE old.component = new.component AND old.name = new.name AND old.id < new.id
-                 AND old.health <> 'Initializing'
+                 AND old.health <> 'Initializing' AND ",
+        is_of_state!("old.subject", "new.subject"),
+        "
                  ORDER BY old.id DESC LIMIT 1) AS was
              FROM state_change new
              WHERE new.time_ms BETWEEN ?1 AND ?2 AND (new.time_ms < ?2 OR (new.time_ms = ?2 AND new.id < ?3))
@@ -295,7 +335,7 @@ fn changes(conn: &Connection, read: &TimelineRead, limit: usize) -> Result<Vec<E
              ORDER BY new.time_ms DESC, new.id DESC)
          WHERE health <> 'Initializing' AND health <> coalesce(was, 'Healthy')
          LIMIT ?5",
-    )?;
+    ))?;
     let of_row = |row: &Row<'_>| -> rusqlite::Result<Entry> {
         let was: Option<String> = row.get(6)?;
         Ok(Entry {
@@ -307,6 +347,7 @@ fn changes(conn: &Connection, read: &TimelineRead, limit: usize) -> Result<Vec<E
                 from: was.as_deref().map(Health::from),
                 to: Health::from(row.get_ref(3)?.as_str()?),
                 reason: row.get(4)?,
+                subject: subject_from_row(row, 7)?,
             },
         })
     };

@@ -198,11 +198,22 @@ impl Gpus {
         }
     }
 
+    /// What an event or a change of health is about, as it is shown: its subject, or else the GPU that its text names.
+    pub fn subject_of(&self, subject: Option<&Subject>, text: &str) -> Option<SubjectView> {
+        match subject {
+            Some(subject) => Some(self.describe(subject)),
+            None => self.named_in(text),
+        }
+    }
+
     /// A subject as it is shown.
     pub fn describe(&self, subject: &Subject) -> SubjectView {
         let mut gpus = self.clone();
+        gpus.place(subject);
+        gpus.join_strangers();
         match gpus.place(subject) {
             Some(place) => gpus.view(place).1,
+            None if matches!(subject, Subject::Gpu { .. }) => SubjectView::new("gpu", "a GPU"),
             None => SubjectView::of(subject),
         }
     }
@@ -315,6 +326,9 @@ mod tests {
         };
         let mut gpus = Gpus::new([well, lost]);
         assert_eq!(gpus.view(1).0, "gpu:1");
+        let before = gpus.describe(&gpu(Some("GPU-1"), Some("7"), Some("0000:4b:00")));
+        assert_eq!(before.label, "GPU 1");
+        assert_eq!(before.detail, "0000:4b:00.0, serial 7");
         assert_eq!(gpus.place(&gpu(None, None, Some("0000:4b:00"))), Some(2));
         gpus.join_strangers();
         assert_eq!(gpus.place(&gpu(None, None, Some("0000:4b:00.0"))), Some(1));

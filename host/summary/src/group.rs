@@ -99,6 +99,14 @@ fn by_events(component: &str, state: &HealthState, events: &[Event]) -> Vec<Item
             None => newest.push(event),
         }
     }
+    // The state speaks for the event whose words it has; the others speak for themselves.
+    let actions = |event: &Event| {
+        let (own, of_state) = (actions_of(event), state.suggested_actions.clone());
+        match state.reason.contains(&event.message) {
+            true => of_state.or(own),
+            false => own.or(of_state),
+        }
+    };
     let of_event = |event: &Event| {
         let state = HealthState {
             reason: event.message.clone(),
@@ -106,10 +114,7 @@ fn by_events(component: &str, state: &HealthState, events: &[Event]) -> Vec<Item
             evidence: event.evidence.clone(),
             time: Some(event.time),
             extra_info: Vec::new(),
-            suggested_actions: state
-                .suggested_actions
-                .clone()
-                .or_else(|| actions_of(event)),
+            suggested_actions: actions(event),
             ..state.clone()
         };
         Item {
@@ -120,15 +125,27 @@ fn by_events(component: &str, state: &HealthState, events: &[Event]) -> Vec<Item
     newest.into_iter().map(of_event).collect()
 }
 
-/// Returns what an event asks for, as the document under `data` of Xids and SXids says it.
+/// Returns what an Xid or SXid asks for by the catalogue that judges it: `nvidia_verdict`, or the actions in the document
+/// under `data`.
 fn actions_of(event: &Event) -> Option<SuggestedActions> {
-    let (_, document) = event.extra_info.iter().find(|(key, _)| key == "data")?;
-    let document: serde_json::Value = serde_json::from_str(document).ok()?;
-    let actions = document.pointer("/suggested_actions_by_gpud/repair_actions")?;
-    let words = actions.as_array()?.iter().filter_map(|word| word.as_str());
+    let fact = |key: &str| {
+        let mut facts = event.extra_info.iter();
+        let (_, value) = facts.find(|(known, _)| known == key)?;
+        Some(value.as_str())
+    };
+    let repair_actions = if fact("xid_catalog") == Some("nvidia") {
+        let (_, action) = fact("nvidia_verdict")?.split_once(", ")?;
+        let action = Some(action).filter(|action| *action != "no action");
+        action.into_iter().map(RepairAction::from).collect()
+    } else {
+        let document: serde_json::Value = serde_json::from_str(fact("data")?).ok()?;
+        let actions = document.pointer("/suggested_actions_by_gpud/repair_actions")?;
+        let words = actions.as_array()?.iter().filter_map(|word| word.as_str());
+        words.map(RepairAction::from).collect()
+    };
     Some(SuggestedActions {
         description: String::new(),
-        repair_actions: words.map(RepairAction::from).collect(),
+        repair_actions,
     })
 }
 
@@ -330,7 +347,7 @@ impl TroubleDraft {
         let (repair_actions, action) = to_do(&self.items, advice);
         let states = self.items.into_iter().map(|item| {
             let reason = item.state.reason.clone();
-            let means = meaning(&item.component, &reason);
+            let means = gpus.shortened(&meaning(&item.component, &reason));
             TroubleState::new(&item.component, item.state, reason, means)
         });
         Trouble {

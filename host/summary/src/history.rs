@@ -71,14 +71,14 @@ impl HistoryEntry {
     fn of(entry: Entry, gpus: &Gpus) -> Self {
         let id = entry.id.to_string();
         let component = entry.component;
-        let means = |message: &str| match meaning(&component, message) {
+        let means = |message: &str| match gpus.shortened(&meaning(&component, message)) {
             means if means == message => String::new(),
             means => means,
         };
         match entry.what {
             Happening::Event(stored) => {
                 let event = stored.event;
-                let subject = event.subject.as_ref();
+                let subject = gpus.subject_of(event.subject.as_ref(), &event.message);
                 Self {
                     id,
                     time: MetaTime(Some(event.time)),
@@ -87,9 +87,7 @@ impl HistoryEntry {
                     from: None,
                     to: None,
                     means: means(&event.message),
-                    subject: subject
-                        .map(|subject| gpus.describe(subject))
-                        .or_else(|| gpus.named_in(&event.message)),
+                    subject,
                     message: event.message,
                     name: event.name,
                     count: stored.count,
@@ -103,6 +101,7 @@ impl HistoryEntry {
                 from,
                 to,
                 reason,
+                subject,
             } => Self {
                 id,
                 time: MetaTime(Some(time)),
@@ -111,7 +110,7 @@ impl HistoryEntry {
                 from: Some(from.map(|from| from.as_str().to_owned())),
                 to: Some(to.as_str().to_owned()),
                 means: means(&reason),
-                subject: gpus.named_in(&reason),
+                subject: gpus.subject_of(subject.as_ref(), &reason),
                 message: reason,
                 name,
                 count: 1,

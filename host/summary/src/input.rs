@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Gpus, MachineView};
-use crate::model::{Event, Health, HealthState, UnixMillis};
+use crate::model::{Event, Health, HealthState, Subject, UnixMillis};
 
 /// Everything that a summary is made from.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +31,8 @@ pub struct ComponentInput {
     pub events: Vec<Event>,
 }
 
-/// Names a state within all components: the component and the state's name.
-pub type StateKey = (String, String);
+/// Names a state within all components: the component, the state's name, and what it is about.
+pub type StateKey = (String, String, Option<Subject>);
 
 /// When states became what they are, as far as it is recorded.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,11 @@ impl ComponentInput {
 
 /// The key of a state.
 pub(super) fn key(component: &str, state: &HealthState) -> StateKey {
-    (component.to_owned(), state.name.clone().unwrap_or_default())
+    (
+        component.to_owned(),
+        state.name.clone().unwrap_or_default(),
+        state.subject.clone(),
+    )
 }
 
 /// Whether a state of this health is a trouble.

@@ -66,7 +66,10 @@ pub fn summarize(input: Input) -> Summary {
         let reason = worst.map_or("", |state| state.reason.as_str());
         if !found.supported {
             summary.counts.absent += 1;
-            summary.absent.push(line(reason));
+            summary.absent.push(Line {
+                component: found.component.clone(),
+                reason: meaning::absence(&found.component, reason),
+            });
             continue;
         }
         match worst.map_or(Health::Healthy, |state| state.health.clone()) {

@@ -38,6 +38,15 @@ pub fn gpu(index: usize) -> Option<Subject> {
     })
 }
 
+/// GPU 3, as the kernel log names it.
+pub fn xid_subject() -> Option<Subject> {
+    Some(Subject::Gpu {
+        uuid: None,
+        serial: None,
+        pci_id: Some("0000:3B:00".into()),
+    })
+}
+
 pub fn state(health: &str, reason: &str) -> HealthState {
     HealthState {
         health: health.into(),
@@ -146,11 +155,7 @@ pub fn gpu_lost() -> Vec<ComponentInput> {
         vec![HealthState {
             name: Some("error_xid".into()),
             time: None,
-            subject: Some(Subject::Gpu {
-                uuid: None,
-                serial: None,
-                pci_id: Some("0000:3B:00".into()),
-            }),
+            subject: xid_subject(),
             evidence: vec![Evidence::Kmsg(4711)],
             ..reboot(state("Unhealthy", &xid))
         }],
@@ -199,13 +204,13 @@ pub fn failing() -> Summary {
         }],
     ));
     components.extend(well());
-    let key = |component: &str, name: &str| (component.to_owned(), name.to_owned());
+    let key = (
+        "accelerator-nvidia-error-xid".to_owned(),
+        "error_xid".to_owned(),
+        xid_subject(),
+    );
     let since = Since {
-        states: [(
-            key("accelerator-nvidia-error-xid", "error_xid"),
-            NOW - 7_200_000,
-        )]
-        .into(),
+        states: [(key, NOW - 7_200_000)].into(),
         healthy: None,
     };
     machine_of(components, since)

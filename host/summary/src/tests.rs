@@ -27,16 +27,21 @@ fn short(summary: &Summary) -> String {
 #[test]
 fn a_lost_gpu_is_one_trouble_for_all_components() {
     let mut components = gpu_lost();
-    let key = |component: &str, name: &str| (component.to_owned(), name.to_owned());
+    let key =
+        |component: &str, name: &str, subject| (component.to_owned(), name.to_owned(), subject);
     let summary = summarize(Input {
         since: Since {
             states: [
                 (
-                    key("accelerator-nvidia-error-xid", "error_xid"),
+                    key("accelerator-nvidia-error-xid", "error_xid", xid_subject()),
                     NOW - 60_000,
                 ),
                 (
-                    key("accelerator-nvidia-power", "accelerator-nvidia-power"),
+                    key(
+                        "accelerator-nvidia-power",
+                        "accelerator-nvidia-power",
+                        gpu(3),
+                    ),
                     NOW - 30_000,
                 ),
             ]
@@ -287,6 +292,49 @@ fn what_a_scan_found_is_split_by_device() {
     let summary = of(vec![found.clone()]);
     insta::assert_snapshot!("scan", short(&summary));
     assert_eq!(summary.troubles[0].since.0, Some(2000));
+    // Of several GPUs each asks for what its own event says, by the catalogue that judges.
+    let with_facts = |index, xid, facts: &[(&str, &str)]| {
+        let facts = facts.iter();
+        let facts = facts.map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Event {
+            extra_info: facts.collect(),
+            ..event(index, 1000, EventType::Fatal, xid)
+        }
+    };
+    let inspect = r#"{"suggested_actions_by_gpud":{"repair_actions":["HARDWARE_INSPECTION"]}}"#;
+    let by_nvidia = [
+        ("data", inspect),
+        ("xid_catalog", "nvidia"),
+        ("nvidia_verdict", "Fatal, CHECK_USER_APP_AND_GPU"),
+    ];
+    let several = ComponentInput {
+        events: vec![
+            with_facts(3, 79, &[]),
+            with_facts(5, 140, &[("data", inspect)]),
+            with_facts(6, 94, &by_nvidia),
+        ],
+        ..component(
+            "accelerator-nvidia-error-xid",
+            vec![reboot(state(
+                "Unhealthy",
+                "matched 3 xid errors from 3 kmsg(s)",
+            ))],
+        )
+    };
+    let mut asked: Vec<String> = of(vec![several])
+        .troubles
+        .into_iter()
+        .map(|trouble| trouble.action)
+        .collect();
+    asked.sort();
+    assert_eq!(
+        asked,
+        [
+            "Check the application that used the GPU, then the GPU",
+            "Have the hardware inspected",
+            "Reboot the node"
+        ]
+    );
     // Without an action of the state, that of the event counts.
     let data = r#"{"suggested_actions_by_gpud":{"repair_actions":["REBOOT_SYSTEM"]}}"#;
     let mut event = event(3, 1000, EventType::Fatal, 79);

@@ -1,7 +1,7 @@
 //! Findings of a source that does not answer: an unknown finding is not over.
 
-use gpud_builtin_shared::findings::{Finding, Memory};
 use gpud_sdk::Report;
+use gpud_sdk::findings::{Finding, Memory};
 
 /// Findings of the last check that a silent source could still have, as far as this one does not report them: their
 /// keys. `of` says by key and name of the event which are its.
@@ -42,7 +42,8 @@ pub fn unreadable(key: &str, event: &'static str, what: &str, why: &str, open: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpud_builtin_shared::findings::{judge, test_context};
+    use gpud_sdk::findings::judge;
+    use gpud_sdk::testing::test_context;
 
     #[test]
     fn what_is_not_known_is_not_over() {

@@ -1,5 +1,6 @@
 //! What the packs' plugins share.
 
 pub mod ask;
+pub mod dell;
 pub mod hold;
 pub mod names;

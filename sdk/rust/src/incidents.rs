@@ -10,11 +10,13 @@ use crate::{AccessError, CheckContext, Event, EventType, Evidence, Message, Subj
 mod judge;
 mod process;
 mod repeats;
+mod seen;
 mod wording;
 
 pub use judge::{Incident, Rule, boots, open};
 pub use process::{after_process, after_process_name, begins_with_process};
 pub use repeats::Repeats;
+pub use seen::{remember_seen, seen_before};
 pub use wording::{document, state};
 
 /// Key of the fact that tells devices apart: events of one name and different devices are different incidents.

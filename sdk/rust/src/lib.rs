@@ -24,6 +24,11 @@
 //! what it imports is what it asks for, and only what it uses is imported.
 //!
 //! Every call runs in a fresh instance: keep what must survive in [`state`], look back with [`history`].
+//!
+//! Three modules make verdicts, the built-in checkers' too. [`findings`] is for a checker that reads the machine at every
+//! check: readings become findings, findings a state and events. [`incidents`] is for one that gets kernel lines: lines
+//! become events, stored events open incidents, and those a state with its ways of recovery. [`verdict`] joins troubles
+//! that a checker found by rules of its own.
 
 #[cfg(any(
     test,
@@ -41,10 +46,13 @@ mod checker;
 mod error;
 #[doc(hidden)]
 pub mod export;
+pub mod findings;
 pub mod incidents;
 pub mod nvml;
 mod report;
 pub mod sources;
+pub mod testing;
+pub mod verdict;
 
 pub use bindings::gpud::plugin::kmsg::Message;
 pub use bindings::gpud::plugin::types::{

@@ -2,8 +2,8 @@
 
 use crate::types::Pairs;
 use crate::{
-    CheckContext, Event, EventType, Health, HealthState, MergeRule, Metric, MetricKind, Recovery,
-    RepairAction, Report, SuggestedActions,
+    AccessError, CheckContext, Event, EventType, Health, HealthState, MergeRule, Metric,
+    MetricKind, Recovery, RepairAction, Report, SuggestedActions,
 };
 
 impl Report {
@@ -105,6 +105,19 @@ impl HealthState {
     /// Not to be trusted with work.
     pub fn unhealthy(context: &CheckContext, reason: impl Into<String>) -> Self {
         Self::new(context, Health::Unhealthy, reason)
+    }
+
+    /// Not known, since a source that the verdict needs gave no answer: as gpud words and weighs an error that a checker
+    /// returns. For a checker that still has something to report.
+    pub fn unjudged(context: &CheckContext, error: &AccessError) -> Self {
+        let health = match error {
+            AccessError::TimedOut(_) | AccessError::SourceLost(_) | AccessError::NeedsReset(_) => {
+                Health::Unhealthy
+            }
+            _ => Health::Degraded,
+        };
+        let text = error.text();
+        Self::new(context, health, format!("cannot be judged: {text}")).error(text)
     }
 
     /// With the technical error behind it, as far as the host takes it (4,096 bytes): it may quote a file.

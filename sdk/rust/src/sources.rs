@@ -54,6 +54,17 @@ pub mod state {
     pub fn get_string(key: &str) -> Result<Option<String>, AccessError> {
         Ok(get(key)?.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
+
+    /// Stores a text, unless it is the one that was there.
+    ///
+    /// # Errors
+    /// As [`set`].
+    pub fn set_changed(key: &str, before: Option<&str>, now: &str) -> Result<(), AccessError> {
+        match before {
+            Some(before) if before == now => Ok(()),
+            _ => set(key, now.as_bytes()),
+        }
+    }
 }
 
 /// Services on this machine; see [`crate::bindings::gpud::plugin::net`] for all of it.

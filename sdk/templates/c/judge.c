@@ -1,43 +1,39 @@
 #include "judge.h"
 
+#include <string.h>
+
 const char SCHEMA[] =
     "{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
-    " \"min_rpm\": {\"type\": \"integer\", \"minimum\": 0}}}";
+    " \"min_available_percent\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 100}}}";
 
-/* More is no speed. */
-enum { MAX_RPM = 1000000 };
-
-static bool speed(const gpud_file *fan, int64_t *rpm) {
-    return fan->error.code == GPUD_OK && gpud_parse_integer(gpud_trimmed(fan->content), rpm) && *rpm >= 0 &&
-           *rpm <= MAX_RPM;
+/* The KiB in the line that begins with name; false where there is none. */
+static bool kibibytes(const char *meminfo, const char *name, int64_t *value) {
+    size_t length = strlen(name);
+    const char *line = meminfo;
+    while (line != NULL && strncmp(line, name, length) != 0) {
+        line = strchr(line, '\n');
+        if (line != NULL) line++;
+    }
+    const char *number = line == NULL ? NULL : line + length;
+    const char *unit = number == NULL ? NULL : strchr(number, 'k');
+    return unit != NULL && gpud_parse_integer(gpud_format("%.*s", (int)(unit - number), number), value);
 }
 
-void judge(const gpud_context *context, double min_rpm, const gpud_file *fans, size_t count, gpud_report *report) {
-    if (count == 0) {
-        // gpud_report_unsupported would hide the component here.
-        gpud_add_state(report, context, GPUD_HEALTHY, "this machine shows no fans");
+void judge(const gpud_context *context, double min_percent, const char *meminfo, gpud_report *report) {
+    int64_t total = 0, available = 0;
+    bool known = kibibytes(meminfo, "MemTotal:", &total) && kibibytes(meminfo, "MemAvailable:", &available);
+    if (!known || total <= 0 || available < 0 || available > total) {
+        gpud_add_state(report, context, GPUD_DEGRADED, "/proc/meminfo does not say how much memory is available");
         return;
     }
-    size_t known = 0, slow = 0;
-    const char *names = "";
-    for (size_t i = 0; i < count; i++) {
-        int64_t rpm;
-        if (!speed(&fans[i], &rpm)) continue;
-        known++;
-        gpud_metric_label(gpud_add_gauge(report, "fan_rpm", (double)rpm), "fan", fans[i].path);
-        if ((double)rpm >= min_rpm) continue;
-        slow++;
-        if (slow <= 8)
-            names = gpud_format("%s%s%s at %lld rpm", names, slow > 1 ? ", " : "", fans[i].path, (long long)rpm);
+    gpud_add_gauge(report, "available_memory_bytes", (double)available * 1024);
+    long long percent = (long long)((double)available * 100 / (double)total);
+    const char *reason = gpud_format("%lld %% of memory is available", percent);
+    if ((double)percent >= min_percent) {
+        gpud_add_state(report, context, GPUD_HEALTHY, reason);
+        return;
     }
-    if (slow > 0) {
-        gpud_state *state =
-            gpud_add_state(report, context, GPUD_DEGRADED,
-                           gpud_format("%zu of %zu fans are too slow: %s", slow, count, names));
-        gpud_state_action(state, GPUD_HARDWARE_INSPECTION, "look at these fans");
-    } else if (known == 0) {
-        gpud_add_state(report, context, GPUD_DEGRADED, "no fan can be read");
-    } else {
-        gpud_add_state(report, context, GPUD_HEALTHY, gpud_format("%zu fans turn", known));
-    }
+    reason = gpud_format("%s, less than %lld %%", reason, (long long)min_percent);
+    gpud_state *state = gpud_add_state(report, context, GPUD_DEGRADED, reason);
+    gpud_state_action(state, GPUD_CHECK_USER_APP_AND_GPU, "end or limit what uses the memory");
 }

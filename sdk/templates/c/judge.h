@@ -7,7 +7,7 @@
 /* What an operator can configure, as JSON schema. gpud refuses what does not fit. */
 extern const char SCHEMA[];
 
-/* The verdict over the files of fans, each with a number of revolutions per minute. */
-void judge(const gpud_context *context, double min_rpm, const gpud_file *fans, size_t count, gpud_report *report);
+/* The verdict over the content of /proc/meminfo; less available memory than min_percent of all is too little. */
+void judge(const gpud_context *context, double min_percent, const char *meminfo, gpud_report *report);
 
 #endif

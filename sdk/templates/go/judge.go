@@ -6,56 +6,46 @@ import (
 	"strings"
 
 	"gpud.internal/gpud"
-	"gpud.internal/gpud/sysfs"
 )
 
-const metric = "fan_rpm"
+const metric = "available_memory_bytes"
 
 // schema is what an operator can configure, as JSON schema. gpud refuses what does not fit.
 const schema = `{"type": "object", "additionalProperties": false, "properties": {
-  "min_rpm": {"type": "integer", "minimum": 0}}}`
+  "min_available_percent": {"type": "integer", "minimum": 0, "maximum": 100}}}`
 
 // settings are the configuration.
 type settings struct {
-	// MinRPM: a fan below this is too slow, revolutions per minute.
-	MinRPM uint64 `json:"min_rpm"`
+	// MinAvailablePercent: less available memory than this is too little, percent of all memory.
+	MinAvailablePercent float64 `json:"min_available_percent"`
 }
 
-// speed is the number in a file of hwmon.
-func speed(file sysfs.File) (uint64, error) {
-	if file.Err != nil {
-		return 0, file.Err
+// kibibytes is the number in the line of /proc/meminfo that begins with name.
+func kibibytes(meminfo, name string) (float64, bool) {
+	for line := range strings.Lines(meminfo) {
+		if value, found := strings.CutPrefix(line, name); found {
+			value = strings.TrimSuffix(strings.TrimSpace(value), " kB")
+			number, err := strconv.ParseUint(value, 10, 64)
+			return float64(number), err == nil
+		}
 	}
-	return strconv.ParseUint(file.Text(), 10, 32)
+	return 0, false
 }
 
-// judge is the verdict over the files of fans.
-func judge(ctx *gpud.Context, settings settings, fans []sysfs.File) *gpud.Report {
-	if len(fans) == 0 {
-		// gpud.UnsupportedReport would hide the component here.
-		return gpud.ReportOf(gpud.HealthyState(ctx, "this machine shows no fans"))
+// judge is the verdict over the content of /proc/meminfo.
+func judge(ctx *gpud.Context, settings settings, meminfo string) *gpud.Report {
+	total, hasTotal := kibibytes(meminfo, "MemTotal:")
+	available, hasAvailable := kibibytes(meminfo, "MemAvailable:")
+	if !hasTotal || !hasAvailable || total == 0 || available > total {
+		const reason = "/proc/meminfo does not say how much memory is available"
+		return gpud.ReportOf(gpud.DegradedState(ctx, reason))
 	}
-	report := gpud.ReportOf()
-	var slow []string
-	for _, fan := range fans {
-		rpm, err := speed(fan)
-		if err != nil {
-			continue
-		}
-		report.AddGauge(metric, float64(rpm), "fan", fan.Path)
-		if rpm < settings.MinRPM {
-			slow = append(slow, fmt.Sprintf("%s at %d rpm", fan.Path, rpm))
-		}
+	percent := int(available * 100 / total)
+	reason := fmt.Sprintf("%d %% of memory is available", percent)
+	state := gpud.HealthyState(ctx, reason)
+	if limit := settings.MinAvailablePercent; float64(percent) < limit {
+		reason = fmt.Sprintf("%s, less than %g %%", reason, limit)
+		state = gpud.DegradedState(ctx, reason).WithAction(gpud.CheckUserAppAndGPU, "end or limit what uses the memory")
 	}
-	switch known := len(report.Metrics); {
-	case len(slow) > 0:
-		reason := fmt.Sprintf("%d of %d fans are too slow: %s", len(slow), len(fans), strings.Join(slow[:min(8, len(slow))], ", "))
-		state := gpud.DegradedState(ctx, reason).WithAction(gpud.HardwareInspection, "look at these fans")
-		report.States = append(report.States, state)
-	case known == 0:
-		report.States = append(report.States, gpud.DegradedState(ctx, "no fan can be read"))
-	default:
-		report.States = append(report.States, gpud.HealthyState(ctx, fmt.Sprintf("%d fans turn", known)))
-	}
-	return report
+	return gpud.ReportOf(state).AddGauge(metric, available*1024)
 }

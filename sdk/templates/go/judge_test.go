@@ -10,43 +10,50 @@ import (
 	"gpud.internal/gpud/gpudtest"
 )
 
-func fan(number int) string { return fmt.Sprintf("/sys/class/hwmon/hwmon0/fan%d_input", number) }
+const (
+	path    = "/proc/meminfo"
+	unknown = "/proc/meminfo does not say how much memory is available"
+)
 
-func TestSlowFansAreNamed(t *testing.T) {
+func memory(available int) string {
+	return fmt.Sprintf("MemTotal:        1000 kB\nMemFree:           5 kB\nMemAvailable:     %d kB\n", available)
+}
+
+func TestTooLittleMemoryIsDegraded(t *testing.T) {
 	for _, c := range []struct {
-		fans   []string
-		health gpud.Health
-		reason string
+		meminfo string
+		health  gpud.Health
+		reason  string
 	}{
-		{nil, gpud.Healthy, "this machine shows no fans"},
-		{[]string{"900\n", "1200\n"}, gpud.Healthy, "2 fans turn"},
-		{[]string{"900", "299"}, gpud.Degraded, "1 of 2 fans are too slow: " + fan(1) + " at 299 rpm"},
-		{[]string{"900", "gone"}, gpud.Healthy, "1 fans turn"},
-		{[]string{"-1"}, gpud.Degraded, "no fan can be read"},
+		{memory(610), gpud.Healthy, "61 % of memory is available"},
+		{memory(290), gpud.Healthy, "29 % of memory is available"},
+		{memory(50), gpud.Healthy, "5 % of memory is available"},
+		{memory(49), gpud.Degraded, "4 % of memory is available, less than 5 %"},
+		{"", gpud.Degraded, unknown},
+		{"MemTotal: 9 kB\n", gpud.Degraded, unknown},
+		{memory(1001), gpud.Degraded, unknown},
+		{"MemTotal: 0 kB\nMemAvailable: 0 kB\n", gpud.Degraded, unknown},
 	} {
 		host := gpudtest.New(t)
-		for number, content := range c.fans {
-			host.Files[fan(number)] = content
-		}
-		report, err := host.Check(fanCheck{})
+		host.Files[path] = c.meminfo
+		report, err := host.Check(memoryCheck{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if state := report.States[0]; state.Health != c.health || state.Reason != c.reason {
-			t.Errorf("%v: %s: %s", c.fans, state.Health, state.Reason)
+			t.Errorf("%q: %s: %s", c.meminfo, state.Health, state.Reason)
 		}
 	}
 }
 
 func TestTroubleWithASourceIsPassedOn(t *testing.T) {
 	host := gpudtest.New(t)
-	host.Files[fan(1)] = "900"
-	host.Errors[fan(2)] = gpud.ErrTimedOut
-	if report, err := host.Check(fanCheck{}); err != nil || len(report.Metrics) != 1 {
-		t.Errorf("%v %v", report, err)
+	host.Errors[path] = gpud.ErrTimedOut
+	if _, err := host.Check(memoryCheck{}); !errors.Is(err, gpud.ErrTimedOut) {
+		t.Errorf("%v", err)
 	}
 	host.Denied["sysfs"] = true
-	if _, err := host.Check(fanCheck{}); !errors.Is(err, gpud.ErrDenied) {
+	if _, err := host.Check(memoryCheck{}); !errors.Is(err, gpud.ErrDenied) {
 		t.Errorf("%v", err)
 	}
 	if !json.Valid([]byte(schema)) {

@@ -1,4 +1,4 @@
-// Command {{name}} is a gpud checker: fans that turn slower than they should. This file asks; judge.go decides.
+// Command {{name}} is a gpud checker: memory that runs short. This file asks; judge.go decides.
 package main
 
 import (
@@ -11,45 +11,41 @@ import (
 	"gpud.internal/gpud/sysfs"
 )
 
-const (
-	// maxFans of one machine.
-	maxFans = 256
-	// maxBytes of one number.
-	maxBytes = 64
-)
+// maxBytes of /proc/meminfo.
+const maxBytes = 65_536
 
-type fanCheck struct{}
+type memoryCheck struct{}
 
 // Check implements gpud.Checker.
-func (fanCheck) Check(ctx *gpud.Context) (*gpud.Report, error) {
-	settings := settings{MinRPM: 300}
+func (memoryCheck) Check(ctx *gpud.Context) (*gpud.Report, error) {
+	settings := settings{MinAvailablePercent: 5}
 	if err := json.Unmarshal([]byte(config.Document()), &settings); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	fans, err := sysfs.ReadGlob("/sys/class/hwmon/hwmon*/fan*_input", maxBytes, maxFans)
+	meminfo, err := sysfs.ReadString("/proc/meminfo", maxBytes)
 	if err != nil {
 		return nil, err // becomes a state that says which source did not answer
 	}
-	return judge(ctx, settings, fans), nil
+	return judge(ctx, settings, meminfo), nil
 }
 
 func init() {
-	descriptor := gpud.NewDescriptor("0.1.0", "{{name}}", "Fans that turn slower than they should")
+	descriptor := gpud.NewDescriptor("0.1.0", "{{name}}", "Memory that runs short")
 	component := &descriptor.Components[0]
-	component.Tags = []string{"fans"}
-	component.Metrics = []gpud.MetricDescription{{Name: metric, Help: "Speed of a fan, revolutions per minute"}}
+	component.Tags = []string{"memory"}
+	component.Metrics = []gpud.MetricDescription{{Name: metric, Help: "Memory that programs can still get"}}
 	component.ConfigSchema = schema
-	checker.Export(fanCheck{}, descriptor)
+	checker.Export(memoryCheck{}, descriptor)
 	warmUp()
 }
 
 // warmUp makes what encoding/json and fmt build on their first use part of the snapshot that every call starts from.
 func warmUp() {
 	settings := settings{}
-	if err := json.Unmarshal([]byte(`{"min_rpm": 1000}`), &settings); err != nil {
+	if err := json.Unmarshal([]byte(`{"min_available_percent": 10}`), &settings); err != nil {
 		panic(err)
 	}
-	judge(&gpud.Context{}, settings, []sysfs.File{{Path: "fan1_input", Content: []byte("900\n")}})
+	judge(&gpud.Context{}, settings, "MemTotal: 2 kB\nMemAvailable: 1 kB\n")
 }
 
 func main() {}

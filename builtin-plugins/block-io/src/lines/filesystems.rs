@@ -11,10 +11,15 @@
 //! | `XFS (‹dev›): Corruption detected. Unmount and run xfs_repair` | same, `xfs_corruption_error` |
 //! | `XFS (‹dev›): log I/O error ‹n›` | `fs/xfs/xfs_log.c`, `xlog_ioend_work` |
 //! | `XFS (‹dev›): log mount/recovery failed: error ‹n›` | same, `xfs_log_mount` |
-//! | `XFS (‹dev›): log mount failed` | `fs/xfs/xfs_mount.c`, `xfs_mountfs` |
+//! | `XFS (‹dev›): log mount failed`, `log mount finish failed` | `fs/xfs/xfs_mount.c`, `xfs_mountfs` |
+//! | `XFS (‹dev›): Failing async write on buffer block 0x‹n›. Retrying async write.` | `fs/xfs/xfs_buf.c`, `xfs_buf_ioend_handle_error` |
+//! | `XFS (‹dev›): page discard on page ‹pointer›, inode 0x‹n›, pos ‹n›.` | `fs/xfs/xfs_aops.c`, `xfs_discard_folio` |
 //! | `XFS (‹dev›): Failed to read root inode 0x‹n›, error ‹n›`, before 4.19 `failed to read root inode` | same |
 //! | `XFS (‹dev›): writeback error on sector ‹n›` | `fs/xfs/xfs_aops.c`, `xfs_destroy_ioend`, before 5.5 |
 //! | `‹dev›: writeback error on inode ‹n›, offset ‹n›, sector ‹n›` | `fs/iomap/buffered-io.c`, `iomap_finish_ioend`, from 5.5 |
+//! | `EXT4-fs (‹dev›): failed to convert unwritten extents to written extents -- potential data loss!  (inode ‹n›, error ‹n›)` | `fs/ext4/page-io.c`, `ext4_end_io_end` |
+//! | `EXT4-fs (‹dev›): Delayed block allocation failed for inode ‹n› … with error ‹n›`; 28 is a full disk's | `fs/ext4/inode.c`, `mpage_map_and_submit_extent` |
+//! | `JBD2: Detected IO errors while flushing file data on ‹dev›-‹inode›` | `fs/jbd2/commit.c`, `jbd2_journal_commit_transaction` |
 //! | `EXT4-fs (‹dev›): error loading journal`, `… group descriptors corrupted!` | `fs/ext4/super.c`, `ext4_load_and_init_journal` (earlier `ext4_fill_super`), `ext4_group_desc_init` |
 //! | `XFS (‹dev›): Filesystem has been shut down due to log error (0x‹flags›).` | same, `xlog_force_shutdown` |
 //! | `XFS (‹dev›): ‹why› (0x‹flags›) detected at ….  Shutting down filesystem.`, earlier `‹why› detected.  Shutting down filesystem` | `fs/xfs/xfs_fsops.c`, `xfs_do_force_shutdown` |
@@ -22,16 +27,18 @@
 //! | `BTRFS error (device ‹dev›[: state ‹S›]): …`, `BTRFS critical (device …): …` | `fs/btrfs/messages.c`, `_btrfs_printk` (earlier in `super.c`); the state, letters, from 5.18 |
 //! | `BTRFS: error (device ‹dev›[: state ‹S›]) in ‹function›:‹line›: errno=‹n› …` | same, `__btrfs_handle_fs_error` |
 //! | `BTRFS info (device ‹dev›[: state ‹S›]): forced readonly` | same |
+//! | `WARNING: Pool '‹pool›' has encountered an uncorrectable I/O failure and has been suspended…` | OpenZFS, `module/zfs/zio.c`, `zio_suspend` |
 //! | `FAT-fs (‹dev›): error, …` | `fs/fat/misc.c`, `__fat_fs_error` |
 //! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, disabling device.` | `drivers/md/raid1.c`, `raid1_error`;
 //! `raid10.c`, `raid10_error`; `raid5.c`, `raid5_error` (all once `error`). In older kernels the new state of the array
 //! follows in the same record |
 //! | `md/raid[‹level›]:‹array›: Cannot continue operation (‹n›/‹n› failed).`, `… Operation continuing on 0 devices.` | the same functions, the first from 5.18 |
 //! | `md/raid[‹level›]:‹array›: Disk failure on ‹dev›, this is the last device.` | `raid1_error`, `raid10_error`, from 6.19 |
+//! | `md/raid0:‹array›: Disk failure on ‹dev› detected, failing array.` | `drivers/md/raid0.c`, `raid0_error`, from 6.5 |
 //! | `md/raid:‹array›: not enough operational devices (‹n›/‹n› failed)`, `md/raid10:‹array›: not enough operational mirrors.`, `md/raid:‹array›: cannot start dirty degraded array.` | `drivers/md/raid5.c`, `raid5_run`; `raid10.c`, `raid10_run` |
 //!
-//! `Remounting filesystem read-only`, `I/O error while writing superblock` and arrays without redundancy are the `disk`
-//! check's.
+//! `Remounting filesystem read-only` and `I/O error while writing superblock` are the `disk` check's. It reports arrays
+//! without redundancy, too, but without a verdict on a saved log.
 
 use super::{Kind, MatchedLine, count_digits, is_device, is_removable};
 
@@ -48,7 +55,7 @@ const MISTAKES: [&str; 5] = [
 ];
 
 /// Beginnings of what XFS says of errors that it goes on after.
-const XFS_ERRORS: [&str; 11] = [
+const XFS_ERRORS: [&str; 14] = [
     "metadata I/O error",
     "Metadata corruption detected",
     "Metadata CRC error detected",
@@ -57,13 +64,25 @@ const XFS_ERRORS: [&str; 11] = [
     "log I/O error ",
     "log mount/recovery failed",
     "log mount failed",
+    "log mount finish failed",
+    "Failing async write",
+    "page discard on page ",
     "Failed to read root inode",
     "failed to read root inode",
     "writeback error on sector ",
 ];
 
-/// Beginnings of what ext4 says of a filesystem that it cannot mount for what is on the disk.
-const EXT4_UNMOUNTABLE: [&str; 2] = ["error loading journal", "group descriptors corrupted"];
+/// Beginnings of what ext4 says of a filesystem that it cannot mount for what is on the disk, and of files whose data it
+/// lost.
+const EXT4_LOSSES: [&str; 4] = [
+    "error loading journal",
+    "group descriptors corrupted",
+    "failed to convert unwritten extents",
+    "Delayed block allocation failed",
+];
+
+/// End of an ext4 message about a full disk (`ENOSPC`).
+const DISK_FULL: &str = " with error 28";
 
 /// What `md` says of an array that cannot be used.
 const ARRAY_FAILED: [&str; 5] = [
@@ -79,6 +98,7 @@ pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
         .or_else(|| journal(line))
         .or_else(|| xfs(line))
         .or_else(|| btrfs(line))
+        .or_else(|| zfs(line))
         .or_else(|| fat(line))
         .or_else(|| writeback(line))
         .or_else(|| array(line))?;
@@ -113,9 +133,8 @@ fn is_image(device: &str) -> bool {
 fn ext4(line: &str) -> Option<MatchedLine<'_>> {
     if let Some(rest) = line.strip_prefix("EXT4-fs (") {
         let (device, detail) = rest.split_once("): ")?;
-        return EXT4_UNMOUNTABLE
-            .iter()
-            .any(|start| detail.starts_with(start))
+        let loses = EXT4_LOSSES.iter().any(|start| detail.starts_with(start));
+        return (loses && !detail.trim_end().ends_with(DISK_FULL))
             .then(|| found(Kind::FilesystemError, device, "ext4", detail));
     }
     let (device, rest) = line
@@ -133,6 +152,10 @@ fn journal(line: &str) -> Option<MatchedLine<'_>> {
         return Some(found(Kind::FilesystemShutDown, device, "", line));
     }
     let detail = line.strip_prefix("JBD2: ")?;
+    if let Some(name) = detail.strip_prefix("Detected IO errors while flushing file data on ") {
+        let device = journal_device(name.trim_end());
+        return Some(found(Kind::FilesystemError, device, "", detail));
+    }
     let (what, name) = detail.split_once(" when updating journal superblock for ")?;
     let code = what
         .strip_prefix("Error ")
@@ -202,6 +225,14 @@ fn btrfs(line: &str) -> Option<MatchedLine<'_>> {
     }
 }
 
+fn zfs(line: &str) -> Option<MatchedLine<'_>> {
+    let rest = line.strip_prefix("WARNING: Pool '")?;
+    let (pool, detail) = rest.split_once("' has encountered an uncorrectable I/O failure ")?;
+    detail
+        .starts_with("and has been suspended")
+        .then(|| found(Kind::FilesystemShutDown, pool, "zfs", detail))
+}
+
 fn fat(line: &str) -> Option<MatchedLine<'_>> {
     let (device, detail) = line.strip_prefix("FAT-fs (")?.split_once("): error, ")?;
     Some(found(Kind::FilesystemError, device, "fat", detail))
@@ -224,7 +255,12 @@ fn array(line: &str) -> Option<MatchedLine<'_>> {
     let member = text
         .strip_prefix("Disk failure on ")
         .and_then(|rest| rest.split_once(", "));
-    let is_last = member.is_some_and(|(_, rest)| rest.starts_with("this is the last device"));
+    // An array without redundancy fails with its first disk.
+    let member =
+        member.map(|(device, rest)| (device.strip_suffix(" detected").unwrap_or(device), rest));
+    let is_last = member.is_some_and(|(_, rest)| {
+        rest.starts_with("this is the last device") || rest.starts_with("failing array")
+    });
     // Further lines of the record begin with the array's name.
     let says = |form: &&str| text.starts_with(*form) || text.contains(&format!(": {form}"));
     if is_last || ARRAY_FAILED.iter().any(says) {

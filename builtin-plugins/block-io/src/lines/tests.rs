@@ -1,9 +1,10 @@
 use std::sync::LazyLock;
 
-use proptest::prelude::*;
-use regex::{Regex, RegexSet};
+use regex::RegexSet;
 
 use super::*;
+
+mod properties;
 
 static DELIVERED: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(PATTERNS).unwrap());
 
@@ -380,6 +381,47 @@ fn filesystems_and_arrays() {
             "md0",
         ),
         (
+            "md/raid0:md126: Disk failure on nvme5n1 detected, failing array.",
+            RaidFailed,
+            "md126",
+        ),
+        (
+            "WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended.",
+            Down,
+            "tank",
+        ),
+        (
+            "WARNING: Pool 'tank' has encountered an uncorrectable I/O failure and has been suspended; `zpool clear` will be required before the pool can be written to.",
+            Down,
+            "tank",
+        ),
+        (
+            "EXT4-fs (sda1): failed to convert unwritten extents to written extents -- potential data loss!  (inode 12, error -5)",
+            Error,
+            "sda1",
+        ),
+        (
+            "EXT4-fs (dm-0): Delayed block allocation failed for inode 12 at logical offset 0 with max blocks 3 with error 5",
+            Error,
+            "dm-0",
+        ),
+        (
+            "JBD2: Detected IO errors while flushing file data on dm-0-8",
+            Error,
+            "dm-0",
+        ),
+        ("XFS (dm-7): log mount finish failed", Error, "dm-7"),
+        (
+            "XFS (nvme0n1): Failing async write on buffer block 0x1f0. Retrying async write.",
+            Error,
+            "nvme0n1",
+        ),
+        (
+            "XFS (nvme0n1): page discard on page 00000000c5d1a2f0, inode 0x83, pos 0.",
+            Error,
+            "nvme0n1",
+        ),
+        (
             "BTRFS info (device nvme0n1p2: state EA): forced readonly",
             Down,
             "nvme0n1p2",
@@ -426,6 +468,10 @@ fn filesystems_and_arrays() {
         facts("md/raid1:md0: Disk failure on sdb1, this is the last device."),
         [("array", "md0"), ("member", "sdb1")]
     );
+    assert_eq!(
+        facts("md/raid0:md126: Disk failure on nvme5n1 detected, failing array."),
+        [("array", "md126"), ("member", "nvme5n1")]
+    );
 }
 
 #[test]
@@ -460,7 +506,6 @@ fn lookalikes() {
         "nvme nvme0: I/O 12 QID 9 timeout, reset controller",
         "nvme nvme6: Disabling device after reset failure: -19",
         "Buffer I/O error on dev dm-4, logical block 771, async page read",
-        "md/raid0:md126: Disk failure on nvme5n1 detected, failing array.",
         "EXT4-fs (nvme1n1p2): Remounting filesystem read-only",
         "EXT4-fs (dm-4): I/O error while writing superblock",
         // Filesystems that are well, are shut down on request, or are asked for what they do not have.
@@ -483,6 +528,10 @@ fn lookalikes() {
         "BTRFS info (device sda1: state E): turning on async discard",
         ": writeback error on inode 1, offset 0, sector 1",
         "EXT4-fs (sr0): error loading journal",
+        "EXT4-fs (dm-0): Delayed block allocation failed for inode 12 at logical offset 0 with max blocks 3 with error 28",
+        "WARNING: Pool 'tank' has encountered an uncorrectable I/O failure",
+        "WARNING: Pool 'a b' has encountered an uncorrectable I/O failure and has been suspended.",
+        "WARNING: CPU: 3 PID: 7 at fs/xfs/x.c:1 x+0x1/0x2",
         "JBD2: Error x detected when updating journal superblock for sda1-8.",
         "JBD2: Error - detected when updating journal superblock for sda1-8.",
         "Aborting journal on device .",
@@ -505,140 +554,5 @@ fn lookalikes() {
         "ata1.: failed command: X",
     ] {
         assert_eq!(find(line), None, "{line}");
-    }
-}
-
-/// Lines put together from the pieces that the rules look at, so that near misses are common.
-fn line() -> impl Strategy<Value = String> {
-    let piece = prop::sample::select(vec![
-        "blk_update_request: ",
-        "I/O",
-        "critical medium",
-        "timeout",
-        " error, dev ",
-        "sda",
-        "dm-0",
-        "fd0",
-        ", sector ",
-        "12",
-        " op 0x1:(WRITE)",
-        " op 0x3:(DISCARD)",
-        "sd ",
-        "0:0:0:0: ",
-        "[sda] ",
-        "tag#3 ",
-        "FAILED Result: ",
-        "UNKNOWN(0x2003) Result: ",
-        "hostbyte=DID_OK ",
-        "Sense Key : ",
-        "Medium Error",
-        "Hardware Error",
-        "Device offlined - not ready",
-        "rejecting I/O to offline device",
-        "ata1.00: ",
-        "ata1: ",
-        "failed command: ",
-        "error: {",
-        " UNC ",
-        "}",
-        "disabled",
-        "disable device",
-        "nvme nvme0: ",
-        "I/O ",
-        "1 QID 2",
-        " timeout, ",
-        "aborting",
-        "controller is down; will reset: CSTS=",
-        "Device not ready; aborting ",
-        "reset",
-        "Removing after probe failure",
-        "EXT4-fs error (device ",
-        "Aborting journal on device ",
-        "-8.",
-        "JBD2: ",
-        "Error -5 detected",
-        " when updating journal superblock for ",
-        "XFS (",
-        "): ",
-        ") in ",
-        "log I/O error ",
-        "Corruption ",
-        "xfs_do_force_shutdown(0x2)",
-        "Shutting down filesystem",
-        "BTRFS error (device ",
-        "BTRFS: error (device ",
-        "BTRFS info (device ",
-        " state E",
-        "forced readonly",
-        "FAT-fs (",
-        "error, ",
-        "md/raid",
-        "1:md0",
-        ": Disk failure on ",
-        ", disabling device",
-        "é",
-        ": ",
-        " ",
-    ]);
-    prop::collection::vec(piece, 0..9).prop_map(|pieces| pieces.concat())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
-
-    /// What is understood is delivered.
-    #[test]
-    fn the_prefilter_is_no_narrower(line in line()) {
-        if find(&line).is_some() {
-            prop_assert!(DELIVERED.is_match(&line), "{}", line);
-        }
-    }
-
-    /// Failed requests are found exactly where the regular expression of their format says so.
-    #[test]
-    fn requests_as_by_regular_expression(line in line()) {
-        static FORM: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"^(?:\w+: )?(I/O|timeout|critical medium) error, dev (\S+), sector ([0-9]+)(?: op 0x[0-9a-f]+:\((\w+)\))?").unwrap()
-        });
-        let expected = FORM
-            .captures(&line)
-            .filter(|c| &c[2] != "fd0" && (c.get(4).is_none_or(|op| op.as_str() != "DISCARD") || &c[1] == "critical medium" || &c[1] == "timeout"))
-            .filter(|c| is_device(&c[2]))
-            .map(|c| (c[2].to_owned(), c[3].to_owned()));
-        let found = request(&line).map(|f| (f.device.to_owned(), f.facts[2].1.to_owned()));
-        prop_assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn anything_goes(line in any::<String>()) {
-        let _ = find(&line);
-    }
-}
-
-#[test]
-fn names_that_no_device_has() {
-    for length in [31, 64, 65, 8000] {
-        let name = "1".repeat(length);
-        for line in [
-            format!("sd {name}: Device offlined - not ready"),
-            format!("sd {name}: [sda] Device offlined - not ready"),
-            format!("ata1.{}: disabled", "1".repeat(length - 5)),
-            format!(
-                "nvme nvme{}: Device not ready; aborting reset, CSTS=0x1",
-                "1".repeat(length - 4)
-            ),
-        ] {
-            assert_eq!(find(&line).is_some(), length <= MAX_NAME, "{line}");
-        }
-        for line in [
-            format!("EXT4-fs error (device {name}): x"),
-            format!("Aborting journal on device {name}-8."),
-            format!("XFS ({name}): log I/O error -5"),
-            format!("BTRFS info (device {name} state E): forced readonly"),
-            format!("md/raid1:md0: Disk failure on {name}, disabling device."),
-            format!("md/raid1:{name}: Disk failure on sda1, disabling device."),
-        ] {
-            assert_eq!(find(&line).is_some(), length < 32, "{line}");
-        }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::sensor::{all, tests::files};
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 fn device(sensor: &Sensor) -> Option<String> {
     sensor.path.contains("hwmon7").then(|| "nvme3".to_owned())

@@ -44,7 +44,7 @@ const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
 use DeviceClass::{Gpu, Network, Pci};
 
 /// All kinds.
-pub static NEWS: [News; 23] = [
+pub static NEWS: [News; 25] = [
     news(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
     news(
         Kind::MlxCompromised,
@@ -83,5 +83,7 @@ pub static NEWS: [News; 23] = [
     news(Kind::NouveauFault, Gpu, &patterns::NOUVEAU_FAULT),
     news(Kind::TxTimeout, Network, &patterns::NETDEV_TX_TIMEOUT),
     news(Kind::SlotLost, Pci, &patterns::PCIE_SLOT_LINK_DOWN),
+    news(Kind::SlotPower, Pci, &patterns::PCIE_SLOT_POWER_FAULT),
+    news(Kind::Inaccessible, Pci, &patterns::PCI_DEVICE_INACCESSIBLE),
     news(Kind::IommuFault, Pci, &patterns::IOMMU_FAULT),
 ];

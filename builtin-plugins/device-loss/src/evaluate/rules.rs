@@ -30,6 +30,8 @@ pub fn rules(config: &Config, nouveau: bool) -> Vec<Rule> {
         patterns::NVIDIA_BOOT_FAILED.rule(),
         patterns::NVIDIA_UVM_FATAL.rule(),
         patterns::NVIDIA_RESET_REQUIRED.rule(),
+        patterns::PCI_DEVICE_INACCESSIBLE.rule(),
+        patterns::PCIE_SLOT_POWER_FAULT.rule(),
         often(&patterns::NVIDIA_GPU_LOCKED),
         // A container with old libraries does it as well as an update without a reboot: no verdict on the machine alone.
         Rule {

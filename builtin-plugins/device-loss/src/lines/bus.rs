@@ -3,6 +3,9 @@
 //! | line | source |
 //! |---|---|
 //! | `pcieport ‹id›: pciehp: Slot(‹name›): Link Down`, `… Card not present` | `drivers/pci/hotplug/pciehp_ctrl.c`, `pciehp_handle_presence_or_link_change` (`ctrl_info` in `pciehp.h`) |
+//! | `pcieport ‹id›: pciehp: Slot(‹name›): Power fault` | `drivers/pci/hotplug/pciehp_hpc.c`, `pciehp_ist` |
+//! | `‹driver› ‹id›: Unable to change power state from ‹state› to ‹state›, device inaccessible`, before 5.19 `can't change power state from ‹state› to ‹state› (config space inaccessible)` | `drivers/pci/pci.c`, `pci_power_up`, earlier `pci_raw_set_power_state` |
+//! | `‹driver› ‹id›: not ready ‹n›ms after ‹what›; giving up` | same, `pci_dev_wait` |
 //! | `DMAR: [DMA Read NO_PASID] Request device [‹id›] fault addr 0x‹n› [fault reason 0x‹n›] ‹why›`, also `DMA Write`, `PASID 0x‹n›`; before 5.13 `[DMA Read] Request device [‹id›] PASID ‹n› fault addr …`, before 4.13 `DMAR:[DMA Read] Request device [‹id›] fault addr ‹n›`, with the reason in a further line | `drivers/iommu/intel/dmar.c`, `dmar_fault_do_one` |
 //! | `DMAR: [INTR-REMAP] Request device [‹id›] fault index …` | same |
 //! | `DMAR: VT-d detected Invalidation Time-out Error: SID ‹n›`, also `Invalidation Completion Error`; `… Invalidation Queue Error: Reason ‹n›` | same, `qi_dump_fault`, from 6.0; the number is bus, device and function in one, hexadecimal |
@@ -14,7 +17,7 @@
 //! Intel's and AMD's lines name the device without its domain where there is only one, and Intel's always: it is taken to
 //! be 0.
 
-use super::{Kind, MatchedLine, bare_id, first_word, is_driver_name, of_driver};
+use super::{Kind, MatchedLine, bare_id, first_word, is_driver_name, of_driver, split_digits};
 
 /// Longest name of a slot or IOMMU.
 const MAX_NAME: usize = 64;
@@ -28,6 +31,7 @@ const AMD_EVENTS: [&str; 3] = [
 
 pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     slot(line)
+        .or_else(|| inaccessible(line))
         .or_else(|| intel(line))
         .or_else(|| intel_queue(line))
         .or_else(|| amd(line))
@@ -38,11 +42,43 @@ pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
 fn slot(line: &str) -> Option<MatchedLine<'_>> {
     let (port, rest) = of_driver(line, "pcieport")?;
     let (slot, what) = rest.strip_prefix("pciehp: Slot(")?.split_once("): ")?;
-    // `Link Down/Up ignored` is none.
-    let lost = matches!(what, "Link Down" | "Card not present") && slot.len() <= MAX_NAME;
-    lost.then(|| {
-        let found = MatchedLine::new(Kind::SlotLost, port);
+    let kind = match what {
+        // `Link Down/Up ignored` is none.
+        "Link Down" | "Card not present" => Kind::SlotLost,
+        "Power fault" => Kind::SlotPower,
+        _ => return None,
+    };
+    (slot.len() <= MAX_NAME).then(|| {
+        let found = MatchedLine::new(kind, port);
         found.fact("slot", slot).fact("cause", what)
+    })
+}
+
+/// What the PCI core says of a device that is in its slot and does not answer.
+fn inaccessible(line: &str) -> Option<MatchedLine<'_>> {
+    let (who, what) = line.split_once(": ")?;
+    let (driver, id) = who.split_once(' ')?;
+    let device = bare_id(id).filter(|_| is_driver_name(driver))?;
+    let what = what.trim_end();
+    let states = ["Unable to", "unable to", "can't"]
+        .iter()
+        .find_map(|start| {
+            what.strip_prefix(*start)?
+                .strip_prefix(" change power state from ")
+        });
+    let without_power = states.is_some_and(|states| {
+        [", device inaccessible", " (config space inaccessible)"]
+            .iter()
+            .any(|end| states.ends_with(*end))
+    });
+    let given_up = what
+        .strip_prefix("not ready ")
+        .and_then(|rest| rest.strip_suffix("; giving up"))
+        .map(split_digits)
+        .is_some_and(|(time, rest)| !time.is_empty() && rest.starts_with("ms after "));
+    (without_power || given_up).then(|| {
+        let found = MatchedLine::new(Kind::Inaccessible, device);
+        found.fact("driver", driver).fact("cause", what)
     })
 }
 

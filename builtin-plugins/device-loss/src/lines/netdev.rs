@@ -8,7 +8,10 @@
 //! | `tg3 ‹id› ‹interface›: transmit timed out, resetting` | `drivers/net/ethernet/broadcom/tg3.c`, `tg3_tx_timeout` |
 //! | `i40e ‹id› ‹interface›: tx_timeout: VSI_seid: ‹n›, Q ‹n›, …`; of `ice` `tx_timeout: VSI_num: …` | `drivers/net/ethernet/intel/i40e/i40e_main.c`, `i40e_tx_timeout`; `ice/ice_main.c`, `ice_tx_timeout` |
 //!
-//! What stands before the colon is of `netdev_printk` (`net/core/dev.c`), and names the bus device where there is one.
+//! What stands before the colon is of `netdev_printk` (`net/core/dev.c`), and names the bus device where there is one. The
+//! state of an interface that is coming or going follows its name.
+
+use gpud_builtin_shared::kernel_lines::without_state;
 
 use super::{Kind, MatchedLine, bare_id, is_driver_name, split_digits};
 
@@ -37,7 +40,7 @@ pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
         }
         queue(rest.strip_prefix(": ")?)?
     };
-    let mut words = who.split(' ');
+    let mut words = without_state(who).split(' ');
     match (words.next(), words.next(), words.next(), words.next()) {
         (Some(driver), Some(id), Some(interface), None)
             if is_driver_name(driver) && !id.is_empty() =>

@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 
-use gpud_builtin_shared::findings::test_context;
+use gpud_sdk::testing::test_context;
 use gpud_sdk::types::{SizeInfo, TimeoutInfo};
 
 use super::*;

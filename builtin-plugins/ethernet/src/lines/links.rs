@@ -14,7 +14,8 @@ use super::LineSource;
 use crate::patterns::{NIC_LINK_DOWN, NIC_LINK_UP};
 
 pub(super) fn find<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
-    if source.interface.is_empty() {
+    // An interface that is removed loses its link, too.
+    if source.interface.is_empty() || !source.is_registered {
         return None;
     }
     let text = source.text.trim_end();

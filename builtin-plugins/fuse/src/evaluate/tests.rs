@@ -214,7 +214,7 @@ fn a_machine_without_fuse_is_well() {
 }
 
 #[test]
-fn what_cannot_be_listed_is_unhealthy_and_forgets_nothing() {
+fn what_cannot_be_listed_is_unknown_and_forgets_nothing() {
     let mut memory = Memory::default();
     memory.0.insert(
         42,
@@ -228,13 +228,15 @@ fn what_cannot_be_listed_is_unhealthy_and_forgets_nothing() {
         after_ms: 5000,
         last_good: None,
     };
-    for (error, text) in [
+    for (error, health, text) in [
         (
             AccessError::Denied(ROOT.into()),
+            Health::Degraded,
             "/sys/fs/fuse/connections: permission denied",
         ),
         (
             AccessError::TimedOut(timed_out),
+            Health::Unhealthy,
             "/sys/fs/fuse/connections: no answer for 5000 ms",
         ),
     ] {
@@ -245,11 +247,7 @@ fn what_cannot_be_listed_is_unhealthy_and_forgets_nothing() {
         let (report, after) = judge(&context(), inputs, &memory);
         assert_eq!(
             short(&report),
-            (
-                Health::Unhealthy,
-                "error listing fuse connections",
-                Some(text)
-            )
+            (health, &*format!("cannot be judged: {text}"), Some(text))
         );
         assert_eq!(report.states[0].evidence, [Evidence::File(ROOT.into())]);
         assert_eq!(after, memory);

@@ -8,6 +8,8 @@ use gpud_sdk::{Health, Trigger};
 use super::*;
 use crate::class::tests::{Map, ROOT, timed_out};
 
+mod document;
+mod sources;
 mod timelines;
 
 /// 2025-03-01T08:00:00Z.
@@ -562,19 +564,6 @@ fn without_ports() {
 }
 
 #[test]
-fn a_class_that_cannot_be_listed() {
-    let map = Map::eight();
-    map.break_folder(ROOT, AccessError::Denied(ROOT.into()));
-    let report = look(map, &want(8, 400));
-    assert_eq!(seen(&report), (Health::Unhealthy, NOT_LOADED.into()));
-    assert_eq!(
-        state(&report).error.as_deref(),
-        Some("could not read \"/sys/class/infiniband\": /sys/class/infiniband: permission denied")
-    );
-    assert_eq!(state(&report).suggested_actions, None);
-}
-
-#[test]
 fn what_does_not_matter_is_said_without_alarm() {
     let map = Map::eight();
     map.up("mlx5_8");
@@ -586,169 +575,4 @@ fn what_does_not_matter_is_said_without_alarm() {
         reason,
         r#"ok; no infiniband port issue; 1 device(s) cannot be read (mlx5_8: rate: "?" is not ‹number› Gb/sec)"#
     );
-}
-
-#[test]
-fn another_root() {
-    let map = Map::eight();
-    let config = config(
-        r#"{"class_root":"/elsewhere/ib/","expected_port_states":{"at_least_ports":1,"at_least_rate":1}}"#,
-    );
-    let report = look(map, &config);
-    assert_eq!(
-        state(&report).error.as_deref(),
-        Some("could not read \"/elsewhere/ib\": stat /elsewhere/ib: no such file or directory")
-    );
-}
-
-#[test]
-fn a_store_that_fails() {
-    let map = || {
-        let map = Map::eight();
-        map.down("mlx5_3");
-        map
-    };
-    for (what, reason) in [
-        ("get", "error scanning ib ports from store"),
-        ("set", "error inserting ib ports into store"),
-        ("marks", "error getting ib flap/drop events"),
-    ] {
-        let machine = Fake::of(map());
-        machine.fails.set(what);
-        let report = check(&context(START, "b0"), &want(8, 400), &h100(), &machine).unwrap();
-        assert_eq!(seen(&report), (Health::Unhealthy, reason.into()));
-        assert_eq!(state(&report).error.as_deref(), Some("disk full"));
-        assert_eq!(state(&report).suggested_actions, None);
-        assert!(!report.metrics.is_empty());
-    }
-}
-
-/// In `gpud scan` there is no store: thresholds only.
-#[test]
-fn without_a_store() {
-    let mut machine = Fake::of(Map::eight());
-    machine.map.down("mlx5_3");
-    machine.remembers = false;
-    for seconds in [0, 300, 600] {
-        let report = check(
-            &context(START + seconds, "b0"),
-            &want(8, 400),
-            &h100(),
-            &machine,
-        )
-        .unwrap();
-        assert!(seen(&report).1.starts_with("only 7 port(s)"));
-        assert_eq!(state(&report).suggested_actions, None);
-    }
-    assert_eq!(machine.writes.get(), 0);
-}
-
-#[test]
-fn metrics_are_by_port() {
-    let map = Map::eight();
-    map.set("mlx5_3/ports/1/counters/link_downed", "5");
-    map.port(
-        "mlx4_0",
-        1,
-        "InfiniBand",
-        "4: ACTIVE",
-        "5: LinkUp",
-        "40 Gb/sec",
-    );
-    map.port(
-        "mlx4_0",
-        2,
-        "InfiniBand",
-        "4: ACTIVE",
-        "5: LinkUp",
-        "40 Gb/sec",
-    );
-    map.set("mlx4_0/ports/2/counters/link_downed", "7");
-    map.remove("mlx5_4/ports/1/counters");
-    map.port(
-        "mlx5_9",
-        1,
-        "Ethernet",
-        "4: ACTIVE",
-        "5: LinkUp",
-        "400 Gb/sec",
-    );
-    let report = look(map, &want(8, 400));
-    let of = |label: &str| {
-        let labels = [("device_port".to_owned(), label.to_owned())];
-        let metric = report.metrics.iter().find(|metric| {
-            metric.name == "accelerator_nvidia_infiniband_link_downed" && metric.labels == labels
-        });
-        metric.map(|metric| metric.value)
-    };
-    assert_eq!(of("mlx5_3_1"), Some(5.0));
-    assert_eq!((of("mlx4_0_1"), of("mlx4_0_2")), (Some(0.0), Some(7.0)));
-    assert_eq!((of("mlx5_4_1"), of("mlx5_9_1")), (None, None));
-    assert_eq!(report.metrics.len(), 9 * 7);
-}
-
-#[test]
-fn the_document() {
-    let map = Map::default();
-    map.up("mlx5_0");
-    map.down("mlx5_1");
-    map.port(
-        "mlx5_2",
-        1,
-        "Ethernet",
-        "4: ACTIVE",
-        "5: LinkUp",
-        "200 Gb/sec",
-    );
-    let report = look(map, &want(1, 400));
-    let (key, data) = &state(&report).extra_info[0];
-    assert_eq!(key, "data");
-    let data: serde_json::Value = serde_json::from_str(data).unwrap();
-    assert_eq!(
-        data,
-        serde_json::json!({
-            "at_least_ports": 1, "at_least_rate": 400, "threshold_from": "configuration", "ports_ok": 1,
-            "ports": [
-                {"device": "mlx5_0", "port": 1, "link_layer": "InfiniBand", "state": "ACTIVE", "phys_state": "LinkUp",
-                 "rate_gb_sec": 400, "link_downed": 0, "link_error_recovery": 0, "excessive_buffer_overrun_errors": 0,
-                 "note": "ok", "down_since": null, "board_id": "MT_0000000838", "firmware": "28.41.1000", "hca_type": "MT4129"},
-                {"device": "mlx5_1", "port": 1, "link_layer": "InfiniBand", "state": "DOWN", "phys_state": "Polling",
-                 "rate_gb_sec": 10, "link_downed": 0, "link_error_recovery": 0, "excessive_buffer_overrun_errors": 0,
-                 "note": "spare, never connected", "down_since": START, "board_id": "MT_0000000838",
-                 "firmware": "28.41.1000", "hca_type": "MT4129"},
-                {"device": "mlx5_2", "port": 1, "link_layer": "Ethernet", "state": "ACTIVE", "phys_state": "LinkUp",
-                 "rate_gb_sec": 200, "link_downed": null, "link_error_recovery": null,
-                 "excessive_buffer_overrun_errors": null, "note": "not InfiniBand, not judged", "down_since": null,
-                 "board_id": "MT_0000000838", "firmware": "28.41.1000", "hca_type": "MT4129"},
-            ],
-        })
-    );
-}
-
-#[test]
-fn very_many_ports_stay_within_the_hosts_bounds() {
-    let map = Map::default();
-    for number in 0..400 {
-        let device = format!("mlx5_with_a_rather_long_name_{number:03}");
-        map.up(&device);
-        map.set(&format!("{device}/ports/1/state"), &"x".repeat(4_000));
-        if number % 2 == 0 {
-            map.down(&device);
-        }
-    }
-    let machine = Fake::of(map);
-    for seconds in [0, 300] {
-        let report = check(
-            &context(START + seconds, "b0"),
-            &want(400, 400),
-            &h100(),
-            &machine,
-        )
-        .unwrap();
-        let state = state(&report);
-        assert!(state.reason.len() <= 4_096 && state.evidence.len() <= 64);
-        assert!(state.extra_info[0].1.len() <= 64 * 1024);
-        assert!(report.metrics.len() <= 2_000);
-        assert!(machine.kept.borrow().as_ref().unwrap().len() <= 64 * 1024);
-    }
 }

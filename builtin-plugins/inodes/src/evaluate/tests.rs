@@ -1,7 +1,7 @@
 use super::*;
-use gpud_builtin_shared::findings::test_context;
 use gpud_builtin_shared::mounts::parse;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 fn filesystem(fstype: &str, total: u64, free: u64, available: u64) -> Option<Filesystem> {
     let mount = Mount {

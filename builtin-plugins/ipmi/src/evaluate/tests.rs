@@ -1,7 +1,7 @@
 use super::*;
 use crate::log;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 type Answer = Result<&'static str, &'static str>;
 

@@ -152,14 +152,16 @@ fn unreadable_modules() {
         after_ms: 5000,
         last_good: None,
     };
-    for (error, text) in [
+    for (error, health, text) in [
         (
             AccessError::Denied("/proc/modules".into()),
-            "failed to read \"/proc/modules\": /proc/modules: permission denied",
+            Health::Degraded,
+            "/proc/modules: permission denied",
         ),
         (
             AccessError::TimedOut(timed_out),
-            "failed to read \"/proc/modules\": /proc/modules: no answer for 5000 ms",
+            Health::Unhealthy,
+            "/proc/modules: no answer for 5000 ms",
         ),
     ] {
         let machine = Fake {
@@ -169,7 +171,7 @@ fn unreadable_modules() {
         let state = judged(&[], &machine);
         assert_eq!(
             short(&state),
-            (Health::Unhealthy, "error getting all modules", Some(text))
+            (health, &*format!("cannot be judged: {text}"), Some(text))
         );
         assert_eq!((shown(&state), state.evidence.len()), (None, 1));
     }

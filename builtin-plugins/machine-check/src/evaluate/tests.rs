@@ -1,5 +1,5 @@
 use gpud_sdk::incidents::as_stored;
-use gpud_sdk::{Event, Message};
+use gpud_sdk::{Event, Evidence, Message};
 
 use super::*;
 use crate::row;

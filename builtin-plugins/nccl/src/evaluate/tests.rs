@@ -182,8 +182,8 @@ fn a_look_at_the_moment() {
         (
             h100(),
             eio(),
-            Unhealthy,
-            "failed to read kmsg",
+            Health::Degraded,
+            "cannot be judged: EIO",
             Some("EIO"),
             0,
             true,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::interface::tests::of;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 const NOW: u64 = 1_800_000_000_000;
 

@@ -1,5 +1,5 @@
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 use gpud_sdk::types::TimeoutInfo;
 
 use super::*;

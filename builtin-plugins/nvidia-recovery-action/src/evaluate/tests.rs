@@ -3,7 +3,7 @@ use gpud_builtin_nvidia_common::asking;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, GPU_1, NOW, actions, and, context, data, driver, gpu, metrics, only_state, seen,
 };
-use gpud_builtin_shared::patterns::policy;
+use gpud_builtin_shared::policy;
 use gpud_sdk::nvml::Library;
 use gpud_sdk::{AccessError, Message};
 

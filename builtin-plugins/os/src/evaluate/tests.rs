@@ -1,4 +1,5 @@
 use super::*;
+use gpud_sdk::types::TimeoutInfo;
 use gpud_sdk::{Event, EventType, Trigger};
 
 const STUCK: &str = "pid=7 name=nvidia-smi blocked=4m0s consecutive_checks=5";
@@ -120,30 +121,35 @@ fn all_well() {
 }
 
 #[test]
-fn the_first_broken_source_gives_the_reason() {
+fn what_cannot_be_read_is_unknown() {
     let gone = || AccessError::NotFound("/proc/x".into());
     type Break = fn(&mut Inputs<'_>, AccessError);
-    let cases: [(Break, &str); 4] = [
+    let cases: [(Break, Health, &str); 4] = [
+        // It is shown and not judged.
         (
             |inputs, error| inputs.uptime = Err(error),
-            "error getting uptime",
+            Health::Healthy,
+            "ok",
         ),
         (
             |inputs, error| inputs.processes = Err(error),
-            "error getting process count",
+            Health::Degraded,
+            "cannot be judged: /proc/x: not found",
         ),
         (
             |inputs, error| inputs.file_nr = Err(error),
-            "error getting file handles",
+            Health::Degraded,
+            "cannot be judged: /proc/x: not found",
         ),
         (
             |inputs, error| inputs.file_max = Err(error),
-            "error getting file descriptor limit",
+            Health::Degraded,
+            "cannot be judged: /proc/x: not found",
         ),
     ];
-    for (change, reason) in cases {
+    for (change, health, reason) in cases {
         let report = Machine::new(&[]).judge(|inputs| change(inputs, gone()));
-        assert_eq!(short(&report), (Health::Unhealthy, reason));
+        assert_eq!(short(&report), (health, reason));
         assert_eq!(
             report.states[0].error.as_deref(),
             Some("/proc/x: not found")
@@ -161,12 +167,21 @@ fn the_first_broken_source_gives_the_reason() {
     });
     assert_eq!(
         short(&report),
-        (Health::Unhealthy, "error getting file handles")
+        (
+            Health::Degraded,
+            "cannot be judged: /proc/sys/fs/file-nr reads \"1 2\""
+        )
     );
-    assert_eq!(
-        report.states[0].error.as_deref(),
-        Some("/proc/sys/fs/file-nr reads \"1 2\"")
-    );
+    // What hangs is the machine's trouble, as in every checker.
+    let silent = TimeoutInfo {
+        what: "/proc/x".into(),
+        after_ms: 5_000,
+        last_good: None,
+    };
+    let report = Machine::new(&[]).judge(|inputs| {
+        inputs.file_nr = Err(AccessError::TimedOut(silent));
+    });
+    assert_eq!(short(&report).0, Health::Unhealthy);
 }
 
 #[test]

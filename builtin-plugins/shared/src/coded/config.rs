@@ -8,15 +8,16 @@
 //! | `xid_catalog` | whose view judges: `gpud` (if not given) or `nvidia` ([`super::vendor`]) |
 //! | `saved_log` | true when the lines are of a saved log, so that nothing of this machine is asked; set by the host |
 //! | `product` | name of the GPU product of a saved log; set by the host from `--product` |
-//! | `policy` | the site's view of single errors: [`super::policy`]; wins over `overrides` |
+//! | `policy` | the site's view of single errors: [`crate::policy::codes`]; wins over `overrides` |
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::Key;
-use super::policy::{self, Codes, POLICY, Policy};
 use super::vendor::{CATALOG, Catalog};
+use crate::policy::POLICY;
+use crate::policy::codes::{self, CodePolicy, Codes};
 
 /// Seconds of 14 days.
 const LOOKBACK: u64 = 14 * 24 * 60 * 60;
@@ -48,7 +49,7 @@ impl Kind {
         schema.push_str(
             r#""overrides":{"type":"object","patternProperties":{"^[0-9]+$":{"anyOf":[{"type":"integer"},{"type":"object","properties":{"rebootThreshold":{"type":"integer"}}}]}},"additionalProperties":false},"xid_catalog":{"enum":["gpud","nvidia"]},"saved_log":{"type":"boolean"},"product":{"type":"string"},"policy":"#,
         );
-        schema.push_str(&policy::schema(self.key_pattern));
+        schema.push_str(&codes::schema(self.key_pattern));
         schema.push_str("}}");
         schema
     }
@@ -60,7 +61,7 @@ pub struct Config {
     lookback_seconds: u64,
     reboot_threshold: u32,
     overrides: BTreeMap<u32, u32>,
-    policy: Policy,
+    policy: CodePolicy,
     catalog: Catalog,
     is_saved_log: bool,
     product: Option<String>,
@@ -77,7 +78,7 @@ impl Config {
             lookback_seconds: LOOKBACK,
             reboot_threshold: THRESHOLD,
             overrides: kind.overrides.iter().copied().collect(),
-            policy: Policy::default(),
+            policy: CodePolicy::default(),
             catalog: Catalog::default(),
             is_saved_log: false,
             product: None,
@@ -113,7 +114,7 @@ impl Config {
             }
         }
         if let Some(policy) = document.get(POLICY) {
-            config.policy = Policy::read(policy, kind.codes)?;
+            config.policy = CodePolicy::read(policy, kind.codes)?;
         }
         Ok(config)
     }
@@ -139,7 +140,7 @@ impl Config {
     }
 
     /// The site's policy.
-    pub fn policy(&self) -> &Policy {
+    pub fn policy(&self) -> &CodePolicy {
         &self.policy
     }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use gpud_sdk::Event;
+use gpud_sdk::incidents::fact;
 
 /// Longest list of values of one fact, bytes.
 const MAX_LIST: usize = 256;
@@ -42,14 +43,6 @@ fn add(facts: &mut Vec<(String, String)>, key: &str, value: &str) {
             }
         }
     }
-}
-
-/// A fact of an event by its key.
-pub fn fact<'a>(event: &'a Event, key: &str) -> Option<&'a str> {
-    let mut facts = event.extra_info.iter();
-    facts
-        .find(|(known, _)| known == key)
-        .map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]

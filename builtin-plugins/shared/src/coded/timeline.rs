@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use gpud_sdk::{CheckContext, Health, HealthState, Recovery};
 
 use super::config::Config;
-use super::policy::{MARK, Policy, Weight};
 use super::{Action, Key, Severity, repair_action};
+use crate::policy::codes::CodePolicy;
+use crate::policy::{MARK, Weight};
 
 /// An error that happened, as the catalogue has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +104,7 @@ pub fn judge<'a, F: IntoIterator<Item = Fault<'a>>, R: IntoIterator<Item = u64>>
     if policy.is_empty() {
         return (verdict, None);
     }
-    let without = judge_by(&Policy::default(), faults(), reboots(), config);
+    let without = judge_by(&CodePolicy::default(), faults(), reboots(), config);
     let note =
         (verdict != without).then(|| policy.document(faults().into_iter().map(|fault| fault.key)));
     (verdict, note)
@@ -118,7 +119,7 @@ pub fn at_once(
     reason: String,
 ) -> HealthState {
     let policy = config.policy();
-    let by = |policy: &Policy| {
+    let by = |policy: &CodePolicy| {
         let bad = errors.clone().any(|(key, severity)| {
             let weight = policy.ruling(key).weight;
             matches!(weight.unwrap_or(Weight::Is(severity)), Weight::Is(severity) if severity >= Severity::Critical)
@@ -130,7 +131,7 @@ pub fn at_once(
         }
     };
     let health = by(policy);
-    let note = (!policy.is_empty() && health != by(&Policy::default()))
+    let note = (!policy.is_empty() && health != by(&CodePolicy::default()))
         .then(|| policy.document(errors.clone().map(|(key, _)| key)));
     let mut state = HealthState::new(context, health, reason);
     mark(&mut state, note);
@@ -146,7 +147,7 @@ pub fn mark(state: &mut HealthState, document: Option<String>) {
 }
 
 fn judge_by<'a>(
-    policy: &Policy,
+    policy: &CodePolicy,
     faults: impl IntoIterator<Item = Fault<'a>>,
     reboots: impl IntoIterator<Item = u64>,
     config: &Config,
@@ -184,7 +185,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn error(&mut self, fault: Fault<'a>, policy: &Policy, config: &Config) {
+    fn error(&mut self, fault: Fault<'a>, policy: &CodePolicy, config: &Config) {
         let ruling = policy.ruling(fault.key);
         let severity = match ruling.weight {
             None => fault.severity,

@@ -11,8 +11,9 @@ use gpud_sdk::{CheckContext, Event, Message, Trigger};
 use regex::{Regex, RegexSet};
 use serde_json::{Value, json};
 
-use super::{Catalog, Entry, Verdict, forged, policy};
+use super::{Catalog, Entry, Verdict, forged};
 use crate::coded::Severity;
+use crate::policy;
 
 const NOW: u64 = 1_800_000_000_000;
 
@@ -105,29 +106,7 @@ pub fn holds(
                 [one] => Some(*one),
                 _ => None,
             }));
-            let is_it = |event: &Event| {
-                event.name == name
-                    && Severity::of(&event.event_type)
-                        .is_some_and(|severity| format!("{severity:?}") == kind)
-            };
-            let events = found(&lines, 0);
-            assert!(
-                events.iter().any(is_it),
-                "{name}, {kind}: {lines:?} gives {events:#?}"
-            );
-            for facility in [1, 5] {
-                assert!(
-                    found(&lines, facility).iter().any(is_it),
-                    "{name}: facility {facility}"
-                );
-            }
-            for facility in [3, 4, 9, 16] {
-                let events = found(&lines, facility);
-                assert!(
-                    events.is_empty(),
-                    "{name}: a service is believed: {events:#?}"
-                );
-            }
+            becomes(name, kind, &lines, &found);
             no_forged_line_is_believed(&lines, |lines| found(lines, 0));
         }
         for lookalike in list(&entry["lookalikes"]) {
@@ -147,6 +126,39 @@ pub fn holds(
         );
     }
     policies(catalog);
+}
+
+/// Holds that an example becomes its event, with its type, when the kernel or root writes it, and nothing when a service
+/// does.
+fn becomes(
+    name: &str,
+    kind: &str,
+    lines: &[String],
+    found: &impl Fn(&[String], u32) -> Vec<Event>,
+) {
+    let is_it = |event: &Event| {
+        event.name == name
+            && Severity::of(&event.event_type)
+                .is_some_and(|severity| format!("{severity:?}") == kind)
+    };
+    let events = found(lines, 0);
+    assert!(
+        events.iter().any(is_it),
+        "{name}, {kind}: {lines:?} gives {events:#?}"
+    );
+    for facility in [1, 5] {
+        assert!(
+            found(lines, facility).iter().any(is_it),
+            "{name}: facility {facility}"
+        );
+    }
+    for facility in [3, 4, 9, 16] {
+        let events = found(lines, facility);
+        assert!(
+            events.is_empty(),
+            "{name}: a service is believed: {events:#?}"
+        );
+    }
 }
 
 /// Holds that lines of other parts of the kernel with these lines in them give no events: neither all of them in the same
@@ -177,6 +189,23 @@ pub fn no_forged_line_is_believed(lines: &[String], events: impl Fn(&[String]) -
     }
 }
 
+/// Keys of an entry.
+const KEYS: [&str; 13] = [
+    "name",
+    "type",
+    "otherwise",
+    "message",
+    "means",
+    "actions",
+    "advice",
+    "verdict",
+    "patterns",
+    "source",
+    "kernels",
+    "examples",
+    "lookalikes",
+];
+
 fn constants(data: &Value, catalog: &Catalog) {
     assert_eq!(data["schema"], 1);
     assert_eq!(
@@ -196,25 +225,9 @@ fn constants(data: &Value, catalog: &Catalog) {
     let names: BTreeSet<&str> = catalog.entries.iter().map(|entry| entry.name).collect();
     assert_eq!(names.len(), entries.len(), "a name stands twice");
     for (data, entry) in entries.iter().zip(catalog.entries) {
-        let known = [
-            "name",
-            "type",
-            "otherwise",
-            "message",
-            "means",
-            "actions",
-            "advice",
-            "verdict",
-            "patterns",
-            "source",
-            "kernels",
-            "examples",
-            "lookalikes",
-        ];
-        let keys = data.as_object().into_iter().flatten();
-        for (key, _) in keys {
+        for (key, _) in data.as_object().into_iter().flatten() {
             assert!(
-                known.contains(&key.as_str()),
+                KEYS.contains(&key.as_str()),
                 "{}: what is {key}?",
                 entry.name
             );

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(super) const LOST: Entry = Entry {
+pub(crate) const LOST: Entry = Entry {
     name: "lost",
     severity: Severity::Fatal,
     otherwise: Some(Severity::Warning),
@@ -19,7 +19,7 @@ pub(super) const LOST: Entry = Entry {
     }),
 };
 
-pub(super) const FOUND: Entry = Entry {
+pub(crate) const FOUND: Entry = Entry {
     name: "found",
     severity: Severity::Info,
     otherwise: None,
@@ -30,7 +30,7 @@ pub(super) const FOUND: Entry = Entry {
     verdict: None,
 };
 
-pub(super) static CATALOG: Catalog = Catalog {
+pub(crate) static CATALOG: Catalog = Catalog {
     version: 3,
     device: "device",
     patterns: &["lost", "found"],

@@ -1,6 +1,6 @@
 use super::*;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health as Verdict;
+use gpud_sdk::testing::test_context;
 
 fn run(config: &str, checks: &[Result<Health, Untold>]) -> (Verdict, String, Vec<String>) {
     let context = test_context("disk-smart", 1_000);

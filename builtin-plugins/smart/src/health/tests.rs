@@ -31,6 +31,8 @@ fn answers() {
     for text in [
         r#"{"critical_warning":4,"temperature":300,"avail_spare":90,"percent_used":5,"media_errors":7}"#,
         r#"{"critical_warning":{"value":4,"degraded":1},"temperature":300,"avail_spare":90,"percent_used":5,"media_errors":7}"#,
+        // Numbers as text, among other lines.
+        "Warning: {option} is old\n{\"critical_warning\":\"4\",\"temperature\":\"300\",\"media_errors\":\"7\"}\nended\n",
     ] {
         let log = nvme_cli(text).unwrap();
         assert_eq!(

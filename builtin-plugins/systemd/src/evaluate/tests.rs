@@ -23,8 +23,8 @@ fn a_required_unit_that_starts() {
 }
 
 use crate::units::shown;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 fn unit(name: &str, active: &str, restarts: u64) -> String {
     format!(

@@ -1,4 +1,4 @@
-use gpud_builtin_shared::findings::test_context;
+use gpud_sdk::testing::test_context;
 use gpud_sdk::types::TimeoutInfo;
 use gpud_sdk::{Health, HealthState};
 use proptest::prelude::*;

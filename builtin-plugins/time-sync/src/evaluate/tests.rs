@@ -1,6 +1,6 @@
 use super::*;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 const BOOT: u64 = 1_800_000_000;
 

@@ -52,6 +52,13 @@ fn the_constants_are_the_data_file() {
         assert_eq!(*code, data["code"]);
         assert_eq!(*mnemonic, data["mnemonic"]);
     }
+    let changed = codes.iter().filter(|code| code.get("gpud").is_some());
+    let changed: Vec<_> = changed.map(|code| &code["code"]).collect();
+    let known: Vec<_> = GPUD.iter().map(|(code, _)| *code).collect();
+    assert_eq!(serde_json::json!(changed), serde_json::json!(known));
+    assert_eq!(gpud_verdict(109), Some("Warning, no action"));
+    assert_eq!(gpud_verdict(175), Some("not listed"));
+    assert_eq!(gpud_verdict(79), None);
     let vendor = data["vendor"].as_array().unwrap();
     assert_eq!(vendor.len(), VENDOR.len());
     for (known, data) in VENDOR.iter().zip(vendor) {

@@ -287,6 +287,9 @@ fn who_is_watched() {
             (supported, 1),
             "{driver:?}"
         );
+        // `list-plugins` and `/v1/components?detail` show why.
+        let missing = "no NVIDIA driver, and no Xid so far";
+        assert_eq!(state(&report).reason == missing, !supported, "{driver:?}");
         let report = check(
             &config(),
             &history(&[OFF], gpus),
@@ -474,8 +477,8 @@ fn a_look_at_the_moment() {
             h100(),
             unreadable(),
             (
-                Unhealthy,
-                "failed to read kmsg".into(),
+                Health::Degraded,
+                "cannot be judged: EIO".into(),
                 Some("EIO".into()),
                 0,
                 true,

@@ -2,6 +2,7 @@
 
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
+use gpud_sdk::incidents::fact;
 use gpud_sdk::nvml::Library;
 use gpud_sdk::{CheckContext, Event, Health, HealthState, Message, Trigger};
 
@@ -68,11 +69,6 @@ fn action(state: &HealthState) -> &'static str {
                 == (!word.is_empty()).then(|| gpud_builtin_shared::coded::repair_action(word))
         })
         .unwrap()
-}
-
-fn fact<'a>(event: &'a Event, key: &str) -> Option<&'a str> {
-    let found = event.extra_info.iter().find(|(known, _)| known == key);
-    found.map(|(_, value)| value.as_str())
 }
 
 const NVIDIA: &str = r#"{"xid_catalog":"nvidia"}"#;

@@ -1,11 +1,11 @@
-//! Saved logs of public reports (`tests/kernel-logs`), each read to the last line.
+//! Saved logs of public reports (`tests/kernel-logs/cases`), each read to the last line.
 
 use std::{fs, path::Path};
 
 use super::*;
 
 /// From the folder of the package, where cargo runs tests.
-const FOLDER: &str = "../../tests/kernel-logs";
+const FOLDER: &str = "../../tests/kernel-logs/cases";
 /// Hosts of the files whose lines name any.
 const HOSTS: [(&str, &[&str]); 13] = [
     ("01", &["gpu-a"]),

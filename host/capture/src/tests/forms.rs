@@ -27,200 +27,201 @@ const fn case(line: &'static [u8], format: Format, text: &'static str) -> Case {
     }
 }
 
-#[test]
-fn every_form_in_one_line() {
-    let cases = [
-        Case {
-            priority: (7, 0),
-            micros: 424_069,
-            ..case(
-                b"7,160,424069,-;pci_root PNP0A03:00: host bridge window [io  0x0000-0x0cf7] (ignored)",
-                Format::Kmsg,
-                "pci_root PNP0A03:00: host bridge window [io  0x0000-0x0cf7] (ignored)",
-            )
-        },
-        Case {
-            priority: (6, 3),
-            micros: 5_690_716,
-            ..case(
-                b"30,340,5690716,-,caller=T1;udevd[80]: starting\\x20version \\x5c181",
-                Format::Kmsg,
-                "udevd[80]: starting version \\181",
-            )
-        },
-        Case {
-            micros: 24_128_828_315,
-            ..case(
-                b"[24128.828315] NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000 intr 00004000",
-                Format::Dmesg,
-                "NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000 intr 00004000",
-            )
-        },
-        Case {
-            micros: 17_254_728_957,
-            ..case(
-                b"[17254.728957 <    0.036001>] gpud test",
-                Format::Dmesg,
-                "gpud test",
-            )
-        },
-        // CONFIG_PRINTK_CALLER, as dmesg and as a console print it.
-        Case {
-            micros: 12_345_678,
-            ..case(b"[   12.345678] [  T123] usb 1-1: new", Format::Dmesg, "usb 1-1: new")
-        },
-        Case {
-            micros: 12_345_678,
-            ..case(b"[   12.345678][    C3] usb 1-1: new", Format::Dmesg, "usb 1-1: new")
-        },
-        Case {
-            priority: (4, 5),
-            micros: 17_254_741_594,
-            ..case(
-                b"syslog:warn  : [17254.741594] gpud test 22210/2; with a\ttab",
-                Format::Dmesg,
-                "gpud test 22210/2; with a\ttab",
-            )
-        },
-        Case {
-            priority: (4, 0),
-            ..case(b"kern  :warn  : gpud test", Format::Plain, "gpud test")
-        },
-        Case {
-            priority: (2, 10),
-            ..case(
-                b"authpriv:crit  : 2026-11-21T04:14:13,741594+00:00 gpud test",
-                Format::DmesgIso,
-                "gpud test",
-            )
-        }
-        .at("2026-11-21T04:14:13.741Z"),
-        Case {
-            priority: (5, 0),
-            micros: 17_254_728_957,
-            ..case(b"<5>[17254.728957] gpud test", Format::DmesgRaw, "gpud test")
-        },
-        Case {
-            priority: (6, 3),
-            ..case(b"<30>systemd[1]: Started.", Format::DmesgRaw, "systemd[1]: Started.")
-        },
-        Case {
-            priority: (4, 0),
-            ..case(
-                b"<4>Nov 21 02:47:05 gpu-1 kernel: NVRM: Xid",
-                Format::Syslog,
-                "NVRM: Xid",
-            )
-        }
-        .at("2026-11-21T02:47:05Z"),
-        case(
-            b"[Fri Aug 30 11:43:09 2024] NVRM: Xid (PCI:0000:cb:00): 13, pid='<unknown>', name=<unknown>, Graphics SM Warp Exception on (GPC 7, TPC 7, SM 0): Illegal Instruction Parameter",
-            Format::DmesgCtime,
-            XID,
+const FORMS: [Case; 36] = [
+    Case {
+        priority: (7, 0),
+        micros: 424_069,
+        ..case(
+            b"7,160,424069,-;pci_root PNP0A03:00: host bridge window [io  0x0000-0x0cf7] (ignored)",
+            Format::Kmsg,
+            "pci_root PNP0A03:00: host bridge window [io  0x0000-0x0cf7] (ignored)",
         )
-        .at("2024-08-30T11:43:09Z"),
-        case(
-            b"[Sat Nov  1 04:14:13 2026 <    0.036001>] gpud test",
-            Format::DmesgCtime,
+    },
+    Case {
+        priority: (6, 3),
+        micros: 5_690_716,
+        ..case(
+            b"30,340,5690716,-,caller=T1;udevd[80]: starting\\x20version \\x5c181",
+            Format::Kmsg,
+            "udevd[80]: starting version \\181",
+        )
+    },
+    Case {
+        micros: 24_128_828_315,
+        ..case(
+            b"[24128.828315] NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000 intr 00004000",
+            Format::Dmesg,
+            "NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000 intr 00004000",
+        )
+    },
+    Case {
+        micros: 17_254_728_957,
+        ..case(
+            b"[17254.728957 <    0.036001>] gpud test",
+            Format::Dmesg,
             "gpud test",
         )
-        .at("2026-11-01T04:14:13Z"),
-        case(
-            b"2026-11-21T04:14:13,692956+01:00 gpud test",
+    },
+    // CONFIG_PRINTK_CALLER, as dmesg and as a console print it.
+    Case {
+        micros: 12_345_678,
+        ..case(b"[   12.345678] [  T123] usb 1-1: new", Format::Dmesg, "usb 1-1: new")
+    },
+    Case {
+        micros: 12_345_678,
+        ..case(b"[   12.345678][    C3] usb 1-1: new", Format::Dmesg, "usb 1-1: new")
+    },
+    Case {
+        priority: (4, 5),
+        micros: 17_254_741_594,
+        ..case(
+            b"syslog:warn  : [17254.741594] gpud test 22210/2; with a\ttab",
+            Format::Dmesg,
+            "gpud test 22210/2; with a\ttab",
+        )
+    },
+    Case {
+        priority: (4, 0),
+        ..case(b"kern  :warn  : gpud test", Format::Plain, "gpud test")
+    },
+    Case {
+        priority: (2, 10),
+        ..case(
+            b"authpriv:crit  : 2026-11-21T04:14:13,741594+00:00 gpud test",
             Format::DmesgIso,
             "gpud test",
         )
-        .at("2026-11-21T03:14:13.692Z"),
-        // util-linux before 2.31.
-        case(b"2014-01-01T12:00:00,123456+0100 gpud test", Format::DmesgIso, "gpud test")
-            .at("2014-01-01T11:00:00.123Z"),
-        case(b"[Nov21 04:14] gpud test", Format::DmesgReltime, "gpud test").at("2026-11-21T04:14:00Z"),
-        case(b"[Nov 1 04:14] gpud test", Format::DmesgReltime, "gpud test").at("2026-11-01T04:14:00Z"),
-        case(b"[  +0.805591] gpud test", Format::DmesgReltime, "gpud test"),
-        case(b"[<    0.805591>] gpud test", Format::DmesgDelta, "gpud test"),
-        case(
-            b"Feb 14 05:03:41 000-000-00000-1-gpu-1 kernel: mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link INIT",
+    }
+    .at("2026-11-21T04:14:13.741Z"),
+    Case {
+        priority: (5, 0),
+        micros: 17_254_728_957,
+        ..case(b"<5>[17254.728957] gpud test", Format::DmesgRaw, "gpud test")
+    },
+    Case {
+        priority: (6, 3),
+        ..case(b"<30>systemd[1]: Started.", Format::DmesgRaw, "systemd[1]: Started.")
+    },
+    Case {
+        priority: (4, 0),
+        ..case(
+            b"<4>Nov 21 02:47:05 gpu-1 kernel: NVRM: Xid",
             Format::Syslog,
-            "mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link INIT",
+            "NVRM: Xid",
         )
-        .at("2026-02-14T05:03:41Z"),
-        case(b"Nov  1 02:47:05.123456 gpu-1 kernel: text", Format::Syslog, "text")
-            .at("2026-11-01T02:47:05.123Z"),
-        case(b"Nov 21 02:47:05 kernel: text", Format::Syslog, "text").at("2026-11-21T02:47:05Z"),
-        Case {
-            micros: 12_345_678,
-            ..case(
-                b"Nov 21 02:47:05 gpu-1 kernel: [   12.345678] text",
-                Format::Syslog,
-                "text",
-            )
-        }
-        .at("2026-11-21T02:47:05Z"),
-        case(
-            b"Jun  9 17:28:14 slack kernel: Kernel parameter elevator= does not have any effect anymore.\\x0aPlease use sysfs",
+    }
+    .at("2026-11-21T02:47:05Z"),
+    case(
+        b"[Fri Aug 30 11:43:09 2024] NVRM: Xid (PCI:0000:cb:00): 13, pid='<unknown>', name=<unknown>, Graphics SM Warp Exception on (GPC 7, TPC 7, SM 0): Illegal Instruction Parameter",
+        Format::DmesgCtime,
+        XID,
+    )
+    .at("2024-08-30T11:43:09Z"),
+    case(
+        b"[Sat Nov  1 04:14:13 2026 <    0.036001>] gpud test",
+        Format::DmesgCtime,
+        "gpud test",
+    )
+    .at("2026-11-01T04:14:13Z"),
+    case(
+        b"2026-11-21T04:14:13,692956+01:00 gpud test",
+        Format::DmesgIso,
+        "gpud test",
+    )
+    .at("2026-11-21T03:14:13.692Z"),
+    // util-linux before 2.31.
+    case(b"2014-01-01T12:00:00,123456+0100 gpud test", Format::DmesgIso, "gpud test")
+        .at("2014-01-01T11:00:00.123Z"),
+    case(b"[Nov21 04:14] gpud test", Format::DmesgReltime, "gpud test").at("2026-11-21T04:14:00Z"),
+    case(b"[Nov 1 04:14] gpud test", Format::DmesgReltime, "gpud test").at("2026-11-01T04:14:00Z"),
+    case(b"[  +0.805591] gpud test", Format::DmesgReltime, "gpud test"),
+    case(b"[<    0.805591>] gpud test", Format::DmesgDelta, "gpud test"),
+    case(
+        b"Feb 14 05:03:41 000-000-00000-1-gpu-1 kernel: mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link INIT",
+        Format::Syslog,
+        "mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link INIT",
+    )
+    .at("2026-02-14T05:03:41Z"),
+    case(b"Nov  1 02:47:05.123456 gpu-1 kernel: text", Format::Syslog, "text")
+        .at("2026-11-01T02:47:05.123Z"),
+    case(b"Nov 21 02:47:05 kernel: text", Format::Syslog, "text").at("2026-11-21T02:47:05Z"),
+    Case {
+        micros: 12_345_678,
+        ..case(
+            b"Nov 21 02:47:05 gpu-1 kernel: [   12.345678] text",
             Format::Syslog,
-            "Kernel parameter elevator= does not have any effect anymore.\\x0aPlease use sysfs",
-        )
-        .at("2026-06-09T17:28:14Z"),
-        // rsyslog's own escapes.
-        case(
-            b"Nov 21 02:47:05 gpu-1 kernel: a#012b#011c #001",
-            Format::Syslog,
-            "a\\x0ab\tc #001",
-        )
-        .at("2026-11-21T02:47:05Z"),
-        Case {
-            micros: 1_843_308_145,
-            ..case(
-                b"2026-11-21T02:47:05.123456+01:00 gpu-1 kernel: [ 1843.308145] text",
-                Format::SyslogIso,
-                "text",
-            )
-        }
-        .at("2026-11-21T01:47:05.123Z"),
-        case(b"2026-11-21T02:47:05-0330 gpu-1 kernel: text", Format::SyslogIso, "text")
-            .at("2026-11-21T06:17:05Z"),
-        case(b"2026-11-21T02:47:05Z gpu-1 kernel: text", Format::SyslogIso, "text")
-            .at("2026-11-21T02:47:05Z"),
-        case(b"2026-11-21 02:47:05 gpu-1 kernel: text", Format::SyslogIso, "text")
-            .at("2026-11-21T02:47:05Z"),
-        case(
-            b"Sat 2026-11-21 04:14:13 UTC gpu-1 kernel: text",
-            Format::JournalFull,
             "text",
         )
-        .at("2026-11-21T04:14:13Z"),
-        case(
-            b"Sat 2026-11-21 04:14:13 -03 gpu-1 kernel: text",
-            Format::JournalFull,
+    }
+    .at("2026-11-21T02:47:05Z"),
+    case(
+        b"Jun  9 17:28:14 slack kernel: Kernel parameter elevator= does not have any effect anymore.\\x0aPlease use sysfs",
+        Format::Syslog,
+        "Kernel parameter elevator= does not have any effect anymore.\\x0aPlease use sysfs",
+    )
+    .at("2026-06-09T17:28:14Z"),
+    // rsyslog's own escapes.
+    case(
+        b"Nov 21 02:47:05 gpu-1 kernel: a#012b#011c #001",
+        Format::Syslog,
+        "a\\x0ab\tc #001",
+    )
+    .at("2026-11-21T02:47:05Z"),
+    Case {
+        micros: 1_843_308_145,
+        ..case(
+            b"2026-11-21T02:47:05.123456+01:00 gpu-1 kernel: [ 1843.308145] text",
+            Format::SyslogIso,
             "text",
         )
-        .at("2026-11-21T07:14:13Z"),
-        Case {
-            micros: 1_343_565,
-            ..case(
-                b"[    1.343565] archlinux kernel: ata_piix 0000:00:01.1: version 2.13",
-                Format::JournalMonotonic,
-                "ata_piix 0000:00:01.1: version 2.13",
-            )
-        },
-        Case {
-            micros: 1_343_565,
-            ..case(
-                b"[    1.343565 <    0.000123 >] kernel: text",
-                Format::JournalMonotonic,
-                "text",
-            )
-        },
-        case(b"1795234453.692956 gpu-1 kernel: text", Format::JournalUnix, "text")
-            .at("2026-11-21T04:14:13.692Z"),
-        case(
-            b"NVRM: Xid (PCI:a32f:29:00): 79, pid=41, name=bench, GPU has fallen off the bus.",
-            Format::Plain,
-            "NVRM: Xid (PCI:a32f:29:00): 79, pid=41, name=bench, GPU has fallen off the bus.",
-        ),
-    ];
-    for case in cases {
+    }
+    .at("2026-11-21T01:47:05.123Z"),
+    case(b"2026-11-21T02:47:05-0330 gpu-1 kernel: text", Format::SyslogIso, "text")
+        .at("2026-11-21T06:17:05Z"),
+    case(b"2026-11-21T02:47:05Z gpu-1 kernel: text", Format::SyslogIso, "text")
+        .at("2026-11-21T02:47:05Z"),
+    case(b"2026-11-21 02:47:05 gpu-1 kernel: text", Format::SyslogIso, "text")
+        .at("2026-11-21T02:47:05Z"),
+    case(
+        b"Sat 2026-11-21 04:14:13 UTC gpu-1 kernel: text",
+        Format::JournalFull,
+        "text",
+    )
+    .at("2026-11-21T04:14:13Z"),
+    case(
+        b"Sat 2026-11-21 04:14:13 -03 gpu-1 kernel: text",
+        Format::JournalFull,
+        "text",
+    )
+    .at("2026-11-21T07:14:13Z"),
+    Case {
+        micros: 1_343_565,
+        ..case(
+            b"[    1.343565] archlinux kernel: ata_piix 0000:00:01.1: version 2.13",
+            Format::JournalMonotonic,
+            "ata_piix 0000:00:01.1: version 2.13",
+        )
+    },
+    Case {
+        micros: 1_343_565,
+        ..case(
+            b"[    1.343565 <    0.000123 >] kernel: text",
+            Format::JournalMonotonic,
+            "text",
+        )
+    },
+    case(b"1795234453.692956 gpu-1 kernel: text", Format::JournalUnix, "text")
+        .at("2026-11-21T04:14:13.692Z"),
+    case(
+        b"NVRM: Xid (PCI:a32f:29:00): 79, pid=41, name=bench, GPU has fallen off the bus.",
+        Format::Plain,
+        "NVRM: Xid (PCI:a32f:29:00): 79, pid=41, name=bench, GPU has fallen off the bus.",
+    ),
+];
+
+#[test]
+fn every_form_in_one_line() {
+    for case in FORMS {
         let line = String::from_utf8_lossy(case.line).into_owned();
         for end in ["", "\n", "\r\n"] {
             let capture = capture([case.line, end.as_bytes()].concat());

@@ -233,7 +233,7 @@ fn escapes_are_decoded_once_and_control_characters_shown() {
 
 #[test]
 fn text_without_any_form_is_plain_only_if_it_looks_like_the_kernels() {
-    let kernel = "Linux version 6.1.0 (debian-kernel@lists.debian.org)\nCommand line: ro quiet\nx86/fpu: Supporting XSAVE\nnvidia 0000:3b:00.0: enabling device\n";
+    let kernel = "Linux version 6.1.0 (debian-kernel@lists.debian.org)\nCommand line: ro quiet\nx86/fpu: Supporting XSAVE\nnvidia 0000:01:00.0: enabling device\n";
     let plain = capture(kernel);
     assert_eq!(
         (plain.format, plain.log().clock),
@@ -254,6 +254,10 @@ fn text_without_any_form_is_plain_only_if_it_looks_like_the_kernels() {
         "\0: \0: \n",
         ": x\n: y\n",
         "\u{feff}\n",
+        // Prefixes that are not known: the messages behind them are not at the line's beginning.
+        "2026-11-20T08:00:00.123Z In(182) vmkernel: cpu12:1)TCP: out of memory\n",
+        "n1 | CHANGED | rc=0 >> [   12.345678] TCP: out of memory\n",
+        "I1120 08:00:00.123456 1234 kmsg.go:77] TCP: out of memory\n",
     ] {
         let capture = capture(text);
         assert_eq!(

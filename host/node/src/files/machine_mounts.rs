@@ -1,6 +1,6 @@
 //! The machine's mounts where gpud has others. In a container that sees the machine's processes, the mount table of process 1
 //! names the machine's mounts, and the same paths lead to the container's. Space is asked of the machine's: through process
-//! 1, or below the folder that [`ROOT_VARIABLE`] names. A path that leads to another filesystem than the machine's is not
+//! 1, or below the folder that `--host-root` or [`ROOT_VARIABLE`] names. A path that leads to another filesystem than the machine's is not
 //! visible, which is something else than absent.
 
 use std::path::Path;
@@ -22,7 +22,7 @@ const MACHINE_TABLE: &str = "/proc/1/mountinfo";
 const OWN_TABLE: &str = "/proc/self/mountinfo";
 /// The advice for making the machine's mounts visible.
 const REMEDY: &str = "gpud has other mounts than the machine: give its container the capability SYS_PTRACE, or mount the \
-                      machine's / there and name that folder in GPUD_HOST_ROOT";
+                      machine's / there and name that folder with --host-root or in GPUD_HOST_ROOT";
 
 /// Ways to the mounts of a machine whose process 1 has other mounts than gpud.
 pub struct MachineMounts {
@@ -59,6 +59,16 @@ impl MachineMounts {
             root,
             below: below.trim_end_matches('/').to_owned(),
         })
+    }
+
+    /// The same, with the machine's root mounted at this folder, whatever the environment says.
+    #[must_use]
+    pub fn below(self, host_root: &Path) -> Self {
+        let folder = host_root.to_string_lossy();
+        Self {
+            below: folder.trim_end_matches('/').to_owned(),
+            ..self
+        }
     }
 
     /// Opens a normalised path of the machine as a bare handle.
@@ -211,6 +221,17 @@ mod tests {
         assert_eq!(first_id(MACHINE), Some("22"));
         assert_eq!(first_id(""), None);
         let refused = not_visible("/data").to_string();
-        assert!(refused.contains("not visible from here") && refused.contains(ROOT_VARIABLE));
+        for part in ["not visible from here", "--host-root", ROOT_VARIABLE] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_named_folder_takes_the_place_of_the_variable_s() {
+        let mounts = MachineMounts {
+            root: None,
+            below: "/variable".to_owned(),
+        };
+        assert_eq!(mounts.below(Path::new("/host/")).below, "/host");
     }
 }

@@ -183,12 +183,25 @@ impl Files {
         }
     }
 
-    /// The files of this machine, of which no grant reaches these files and folders: gpud's own.
+    /// The files of this machine, of which no grant reaches `own_files`: gpud's own files and folders. In a container the
+    /// machine's `/` is mounted at `host_root`; `None` is as [`machine_mounts::ROOT_VARIABLE`] says.
     ///
     /// # Errors
     /// As for [`Files::live`].
-    pub fn live_sealing(own_files: &[PathBuf]) -> Result<Self, SourceError> {
-        Ok(Self::over(Tree::new(Path::new("/"))?.sealing(own_files)))
+    pub fn live_sealing(
+        own_files: &[PathBuf],
+        host_root: Option<&Path>,
+    ) -> Result<Self, SourceError> {
+        let tree = Tree::new(Path::new("/"))?.sealing(own_files);
+        Ok(Self::over(match host_root {
+            Some(folder) => tree.below(folder),
+            None => tree,
+        }))
+    }
+
+    /// Whether gpud has other mounts than the machine, as in a container that sees the machine's processes.
+    pub fn has_other_mounts(&self) -> bool {
+        self.tree.has_other_mounts()
     }
 
     /// Calls that a dead mount or driver still holds.

@@ -634,7 +634,7 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
     ] {
         symlink(target, plain.join(link)).unwrap();
     }
-    let files = Files::live_sealing(std::slice::from_ref(&data)).unwrap();
+    let files = Files::live_sealing(std::slice::from_ref(&data), None).unwrap();
     let confined = files.within(&roots(&["/**"]));
     let path = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
     assert_eq!(

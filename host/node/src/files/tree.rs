@@ -142,6 +142,17 @@ impl Tree {
         self
     }
 
+    /// The same, with the machine's `/` mounted at this folder. Without effect where gpud has the machine's mounts.
+    pub fn below(mut self, host_root: &Path) -> Self {
+        self.mounts = self.mounts.map(|mounts| mounts.below(host_root));
+        self
+    }
+
+    /// Whether gpud has other mounts than the machine.
+    pub fn has_other_mounts(&self) -> bool {
+        self.mounts.is_some()
+    }
+
     /// Whether no grant reaches a path.
     pub fn is_sealed(&self, path: &str, roots: &Roots, want: Want) -> bool {
         self.sealed

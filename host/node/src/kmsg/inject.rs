@@ -4,20 +4,20 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::Write as _,
+    io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
 };
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fstat};
 
+use super::{DEVICE, source::check_device};
 use crate::error::SourceError;
 
 /// The longest message, and the longest line that is written, bytes (the kernel's limit of 1024 less 48 for its own).
 pub const MAX_MESSAGE: usize = 976;
 /// Facility 5 (syslog) × 8: user space cannot write as the kernel, facility 0.
 const FACILITY: u8 = 40;
-const DEVICE: &str = "/dev/kmsg";
 const SWITCH: &str = "/proc/sys/kernel/printk_devkmsg";
 
 /// The severity (0 emergency … 7 debug) of a priority name such as `KERN_ERR` or `kern.err`, exactly so spelled; any
@@ -80,13 +80,17 @@ pub fn inject(severity: u8, message: &str) -> Result<(), SourceError> {
 
 fn open(path: &Path) -> Result<File, SourceError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    OpenOptions::new()
+    let trouble = |error: io::Error| {
+        SourceError::from_io(format!("{}: opening for writing", path.display()), &error)
+    };
+    let file = OpenOptions::new()
         .write(true)
         .custom_flags(flags.bits().cast_signed())
         .open(path)
-        .map_err(|error| {
-            SourceError::from_io(format!("{}: opening for writing", path.display()), &error)
-        })
+        .map_err(trouble)?;
+    let status = fstat(&file).map_err(|errno| trouble(errno.into()))?;
+    check_device(path, &status)?;
+    Ok(file)
 }
 
 fn lines(severity: u8, message: &str) -> impl Iterator<Item = String> {

@@ -41,10 +41,10 @@ pub use self::{
     lines::LineSplitter,
     pipeline::{Matcher, Watcher, WatcherInboxes},
     prefilter::{MAX_PATTERN_LENGTH, MAX_PATTERNS, PatternError, Prefilter, WatcherId},
-    read_back::{ReadBack, oldest, read_back},
+    read_back::{ReadBack, oldest, probe, read_back},
     reader::{SourceState, Status},
     record::{KernelMessage, MAX_RECORD, RawRecord, RecordError, parse},
-    text::{Escapes, escape, text},
+    text::{Escapes, escape, text, without_layout},
 };
 use self::{
     pipeline::Routing,
@@ -56,6 +56,8 @@ pub(crate) use self::source::open_source;
 
 /// The environment variable that names another source; see [`source_path`].
 pub const PATH_VARIABLE: &str = "KMSG_FILE_PATH";
+/// Where the kernel gives out its log.
+const DEVICE: &str = "/dev/kmsg";
 /// How long [`KernelLog::shutdown`] waits for the threads.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);
 
@@ -65,7 +67,7 @@ pub fn source_path(variable: Option<&str>) -> PathBuf {
     variable
         .map(str::trim)
         .filter(|path| !path.is_empty())
-        .unwrap_or("/dev/kmsg")
+        .unwrap_or(DEVICE)
         .into()
 }
 

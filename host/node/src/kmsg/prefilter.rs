@@ -131,9 +131,12 @@ impl Prefilter {
         self.watchers_for_bytes(text.as_bytes(), out);
     }
 
-    /// Like [`watchers_for`](Self::watchers_for), for text that is not known to be UTF-8.
+    /// Like [`watchers_for`](Self::watchers_for), for text that is not known to be UTF-8. Tabs at the beginning are layout
+    /// and do not count.
     pub fn watchers_for_bytes(&self, text: &[u8], out: &mut Vec<WatcherId>) {
         out.clear();
+        let tabs = text.iter().take_while(|byte| **byte == b'\t').count();
+        let text = text.get(tabs..).unwrap_or_default();
         // Most texts match nothing; this question is answered without allocating.
         if !self.set.is_match(text) {
             return;
@@ -195,8 +198,9 @@ mod tests {
             watcher(7, &[]),
         ]);
         assert_eq!(refused, vec![]);
-        let cases: [(&str, &[WatcherId]); 6] = [
+        let cases: [(&str, &[WatcherId]); 7] = [
             ("NVRM: Xid (PCI:0000:04:00): 79", &[2, 9]),
+            ("\tNVRM: Xid (PCI:0000:04:00): 79", &[2, 9]),
             ("an Xid", &[9]),
             ("oom-kill: NVRM: 1", &[5, 9]),
             ("xid", &[]),

@@ -14,6 +14,7 @@ use super::{
     clock::BootClock,
     record::{KernelMessage, RawRecord},
     source::{Source, Step},
+    text::without_layout,
 };
 use crate::error::SourceError;
 
@@ -52,7 +53,9 @@ pub fn read_back(
             found.unparsable += 1;
             return ControlFlow::Continue(());
         };
-        if max_messages > 0 && (filter.is_empty() || filter.is_match(&record.text())) {
+        if max_messages > 0
+            && (filter.is_empty() || filter.is_match(without_layout(&record.text())))
+        {
             if newest.len() >= max_messages {
                 newest.pop_front();
             }
@@ -82,6 +85,14 @@ pub fn oldest(
         Err(_) => ControlFlow::Continue(()),
     })?;
     Ok(found)
+}
+
+/// Opens the log and reads one record, to see whether that works.
+///
+/// # Errors
+/// The log cannot be opened or read.
+pub fn probe(path: &Path, deadline: Duration) -> Result<(), SourceError> {
+    scan(path, deadline, |_| ControlFlow::Break(()))
 }
 
 /// Hands every record that the log holds to `visit`, oldest first, until that breaks off.
@@ -202,6 +213,16 @@ mod tests {
             matches!(endless, Err(SourceError::TimedOut { .. })),
             "{endless:?}"
         );
+    }
+
+    #[test]
+    fn a_probe_says_whether_the_log_can_be_read() {
+        assert_eq!(probe(Path::new("/dev/null"), SOON), Ok(()));
+        let missing = Path::new("/nonexistent/kmsg");
+        assert!(matches!(
+            probe(missing, SOON),
+            Err(SourceError::NotFound(_))
+        ));
     }
 
     #[test]

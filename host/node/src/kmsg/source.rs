@@ -6,12 +6,15 @@ use std::{
 };
 
 use rustix::{
-    fs::{FileType, Mode, OFlags, SeekFrom, fstat, open, seek},
+    fs::{FileType, Mode, OFlags, SeekFrom, Stat, fstat, major, minor, open, seek},
     io::{Errno, read, retry_on_intr},
 };
 
-use super::{lines::LineSplitter, record::MAX_RECORD};
+use super::{DEVICE, lines::LineSplitter, record::MAX_RECORD};
 use crate::{error::SourceError, root_helper};
+
+/// Major and minor number of the kernel log's device: `Documentation/admin-guide/devices.txt` of Linux.
+const NUMBERS: (u32, u32) = (1, 11);
 
 /// An opened source, positioned at its oldest record.
 pub(super) struct Source {
@@ -43,7 +46,8 @@ pub(super) enum Step {
 }
 
 impl Source {
-    /// Opens without ever waiting (not even for the writer of a FIFO), by the root helper where there is one.
+    /// Opens without ever waiting (not even for the writer of a FIFO), by the root helper where there is one. Some containers
+    /// have another device at `/dev/kmsg`, such as the console or `/dev/null`; it is not read.
     pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
         let trouble =
             |errno: Errno| SourceError::from_io(path.display().to_string(), &errno.into());
@@ -51,8 +55,12 @@ impl Source {
             Some(helper) if helper.kernel_log() == path => helper.open_kernel_log()?,
             Some(_) | None => open_source(path)?,
         };
-        let kind = match FileType::from_raw_mode(fstat(&fd).map_err(trouble)?.st_mode) {
-            FileType::CharacterDevice => Kind::Device,
+        let status = fstat(&fd).map_err(trouble)?;
+        let kind = match FileType::from_raw_mode(status.st_mode) {
+            FileType::CharacterDevice => {
+                check_device(path, &status)?;
+                Kind::Device
+            }
             FileType::Directory => {
                 return Err(SourceError::Invalid(format!(
                     "{}: is a directory",
@@ -132,6 +140,18 @@ pub(crate) fn open_source(path: &Path) -> Result<OwnedFd, SourceError> {
     .map_err(|errno| SourceError::from_io(path.display().to_string(), &errno.into()))
 }
 
+/// Refuses another device than the kernel log's at its place. A source that the operator names may be any.
+pub(super) fn check_device(path: &Path, status: &Stat) -> Result<(), SourceError> {
+    let (major, minor) = (major(status.st_rdev), minor(status.st_rdev));
+    let is_device = FileType::from_raw_mode(status.st_mode) == FileType::CharacterDevice;
+    if path != Path::new(DEVICE) || !is_device || (major, minor) == NUMBERS {
+        return Ok(());
+    }
+    Err(SourceError::NotFound(format!(
+        "{DEVICE} (here the device {major}:{minor}, not the kernel log)"
+    )))
+}
+
 impl AsFd for Source {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -183,6 +203,18 @@ mod tests {
         assert_eq!(
             steps(&mut Source::open(Path::new("/dev/null")).unwrap()),
             (vec![], Step::End)
+        );
+    }
+
+    #[test]
+    fn another_device_at_the_place_of_the_log_is_refused() {
+        let null = rustix::fs::stat("/dev/null").unwrap();
+        assert_eq!(check_device(Path::new("/dev/null"), &null), Ok(()));
+        let error = check_device(Path::new(DEVICE), &null);
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains("here the device 1:3, not the kernel log"),
+            "{error}"
         );
     }
 

@@ -45,6 +45,12 @@ pub fn text(raw: &[u8], escapes: Escapes) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a text without the tabs at its beginning. They are layout: patterns are matched against what follows them, and
+/// checkers are given that.
+pub fn without_layout(text: &str) -> &str {
+    text.trim_start_matches('\t')
+}
+
 /// Returns a text as the kernel writes it into a record, so that [`text`] gives it back.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -120,6 +126,13 @@ mod tests {
         for text_of in ["\ta\\b caf\u{e9} \\x0a", ""] {
             assert_eq!(text(escape(text_of).as_bytes(), Escapes::Decode), text_of);
         }
+    }
+
+    #[test]
+    fn tabs_at_the_beginning_are_layout() {
+        assert_eq!(without_layout("\t\tNVRM: a\tb\t"), "NVRM: a\tb\t");
+        assert_eq!(without_layout(" \tx"), " \tx");
+        assert_eq!(without_layout("\t"), "");
     }
 
     #[test]

@@ -191,47 +191,8 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
             None
         }
     };
-    let (mut process, script) = match &command.program {
-        Program::Argv(argv) => {
-            let (program, arguments) = argv.split_first().unzip();
-            let mut process = tokio::process::Command::new(program.cloned().unwrap_or_default());
-            process.args(arguments.unwrap_or_default());
-            (process, None)
-        }
-        Program::BashStdin(_) => {
-            let mut process = tokio::process::Command::new("bash");
-            process.arg("-s");
-            (process, None)
-        }
-        Program::BashFile(script) => {
-            let file = ScriptFile::write(script, &trusted::temporary_folder())
-                .map_err(|error| SourceError::Other(error.to_string()))?;
-            let mut process = tokio::process::Command::new("bash");
-            process.arg(file.path());
-            (process, Some(file))
-        }
-    };
-    match &command.env {
-        Env::WithoutSecrets => {
-            let secrets = std::env::vars_os().map(|(name, _)| name);
-            for name in secrets.filter(|name| super::environment::is_secret(name)) {
-                process.env_remove(name);
-            }
-            process.env("PATH", super::search_path());
-            for (name, value) in trusted::inherited() {
-                match value {
-                    Some(value) if !super::environment::is_secret(&name) => {
-                        process.env(name, value)
-                    }
-                    Some(_) | None => process.env_remove(name),
-                };
-            }
-        }
-        Env::Replace(variables) => {
-            process.env_clear();
-            process.envs(variables.iter().map(|(name, value)| (name, value)));
-        }
-    }
+    let (mut process, script) = program(&command.program)?;
+    set_environment(&mut process, &command.env);
     if std::process::id() == 1 {
         process.env(runs::MARK, run.number().to_string());
     }
@@ -281,6 +242,56 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
         pipes: Some(pipes),
         _script: script,
     })
+}
+
+/// What is started, and the file with the script, if it reads one.
+fn program(
+    program: &Program,
+) -> Result<(tokio::process::Command, Option<ScriptFile>), SourceError> {
+    match program {
+        Program::Argv(argv) => {
+            let (program, arguments) = argv.split_first().unzip();
+            let mut process = tokio::process::Command::new(program.cloned().unwrap_or_default());
+            process.args(arguments.unwrap_or_default());
+            Ok((process, None))
+        }
+        Program::BashStdin(_) => {
+            let mut process = tokio::process::Command::new("bash");
+            process.arg("-s");
+            Ok((process, None))
+        }
+        Program::BashFile(script) => {
+            let file = ScriptFile::write(script, &trusted::temporary_folder())
+                .map_err(|error| SourceError::Other(error.to_string()))?;
+            let mut process = tokio::process::Command::new("bash");
+            process.arg(file.path());
+            Ok((process, Some(file)))
+        }
+    }
+}
+
+fn set_environment(process: &mut tokio::process::Command, env: &Env) {
+    match env {
+        Env::WithoutSecrets => {
+            let secrets = std::env::vars_os().map(|(name, _)| name);
+            for name in secrets.filter(|name| super::environment::is_secret(name)) {
+                process.env_remove(name);
+            }
+            process.env("PATH", super::search_path());
+            for (name, value) in trusted::inherited() {
+                match value {
+                    Some(value) if !super::environment::is_secret(&name) => {
+                        process.env(name, value)
+                    }
+                    Some(_) | None => process.env_remove(name),
+                };
+            }
+        }
+        Env::Replace(variables) => {
+            process.env_clear();
+            process.envs(variables.iter().map(|(name, value)| (name, value)));
+        }
+    }
 }
 
 fn connect(process: &mut tokio::process::Command, streams: Streams) -> io::Result<Pipes> {

@@ -11,7 +11,7 @@ use super::{
         types::AccessError,
     },
 };
-use crate::node::kmsg::KernelMessage;
+use crate::node::kmsg::{KernelMessage, without_layout};
 
 /// Most messages of one answer.
 const MAX_MESSAGES: u32 = 4096;
@@ -67,7 +67,7 @@ impl From<&KernelMessage> for Message {
             time: message.time,
             level: message.level,
             facility: message.facility,
-            text: message.text.clone(),
+            text: without_layout(&message.text).to_owned(),
             dictionary: (!message.dictionary.is_empty()).then(|| message.dictionary.clone()),
         }
     }

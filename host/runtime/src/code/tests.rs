@@ -286,10 +286,10 @@ async fn an_interface_that_only_others_of_a_component_need_is_refused() {
     let report = check(&blind, "network-latency", endpoint).await.unwrap();
     assert!(report.states[0].reason.contains("no endpoints"));
 
-    let deaf = builtin_with(&runtime, "storage-clients", &without("kmsg")).await;
+    let deaf = builtin_with(&runtime, "kernel-stalls", &without("kmsg")).await;
     let (call_context, context) = (
-        call_context("storage-clients", "{}"),
-        context("storage-clients"),
+        call_context("kernel-stalls", "{}"),
+        context("kernel-stalls"),
     );
     let scanned = deaf.scan(&call_context, &context).await.answer.unwrap();
     assert_eq!(scanned.states[0].reason, "the kernel log cannot be read");

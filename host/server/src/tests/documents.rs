@@ -13,94 +13,95 @@ type Case = (
     &'static [(&'static str, &'static str)],
 );
 
+const DOCUMENTS: &[Case] = &[
+    ("healthz.json", "/healthz", &[]),
+    ("healthz_indented.json", "/healthz", &[INDENT]),
+    ("healthz.yaml", "/healthz", &[YAML]),
+    ("components.json", "/v1/components", &[]),
+    ("components.yaml", "/v1/components", &[YAML]),
+    ("states.json", "/v1/states", &[]),
+    (
+        "states_indented.json",
+        "/v1/states",
+        &[INDENT, ("content-type", "application/json")],
+    ),
+    ("states.yaml", "/v1/states", &[YAML, INDENT]),
+    (
+        "states_of_two.json",
+        "/v1/states?components=disk%2Ccpu",
+        &[],
+    ),
+    (
+        "events.json",
+        "/v1/events?startTime=1741000000&endTime=-5",
+        &[],
+    ),
+    (
+        "events.yaml",
+        "/v1/events?components=cpu&startTime=1741000000",
+        &[YAML],
+    ),
+    ("summary.json", "/v1/summary", &[INDENT]),
+    ("summary.yaml", "/v1/summary", &[YAML]),
+    ("history.json", "/v1/history", &[INDENT]),
+    (
+        "info.json",
+        "/v1/info?since=1h30m&startTime=1741000000",
+        &[],
+    ),
+    (
+        "info.yaml",
+        "/v1/info?components=disk,cpu&startTime=1741000000",
+        &[YAML],
+    ),
+    ("metrics.json", "/v1/metrics", &[]),
+    ("metrics.yaml", "/v1/metrics", &[YAML]),
+    ("plugins.json", "/v1/plugins", &[]),
+    ("plugins.yaml", "/v1/plugins", &[YAML]),
+    ("machine_info.json", "/machine-info", &[YAML]),
+    (
+        "admin_config.json",
+        "/admin/config",
+        &[("content-type", "text/html")],
+    ),
+    ("admin_config.yaml", "/admin/config", &[YAML]),
+    ("admin_packages.json", "/admin/packages", &[]),
+    (
+        "trigger_check.json",
+        "/v1/components/trigger-check?componentName=fan-tray&tagName=good",
+        &[YAML, INDENT],
+    ),
+    (
+        "trigger_check_tag.json",
+        "/v1/components/trigger-check?tagName=mixed",
+        &[],
+    ),
+    (
+        "trigger_check_no_match.json",
+        "/v1/components/trigger-check?tagName=none",
+        &[],
+    ),
+    (
+        "trigger_tag.json",
+        "/v1/components/trigger-tag?tagName=mixed",
+        &[],
+    ),
+    (
+        "trigger_tag_good.json",
+        "/v1/components/trigger-tag?tagName=good",
+        &[],
+    ),
+    (
+        "trigger_tag_no_match.json",
+        "/v1/components/trigger-tag?tagName=none",
+        &[],
+    ),
+    ("prometheus.txt", "/metrics", &[]),
+];
+
 #[tokio::test]
 async fn documents_are_those_of_the_golden_files() {
-    let cases: &[Case] = &[
-        ("healthz.json", "/healthz", &[]),
-        ("healthz_indented.json", "/healthz", &[INDENT]),
-        ("healthz.yaml", "/healthz", &[YAML]),
-        ("components.json", "/v1/components", &[]),
-        ("components.yaml", "/v1/components", &[YAML]),
-        ("states.json", "/v1/states", &[]),
-        (
-            "states_indented.json",
-            "/v1/states",
-            &[INDENT, ("content-type", "application/json")],
-        ),
-        ("states.yaml", "/v1/states", &[YAML, INDENT]),
-        (
-            "states_of_two.json",
-            "/v1/states?components=disk%2Ccpu",
-            &[],
-        ),
-        (
-            "events.json",
-            "/v1/events?startTime=1741000000&endTime=-5",
-            &[],
-        ),
-        (
-            "events.yaml",
-            "/v1/events?components=cpu&startTime=1741000000",
-            &[YAML],
-        ),
-        ("summary.json", "/v1/summary", &[INDENT]),
-        ("summary.yaml", "/v1/summary", &[YAML]),
-        ("history.json", "/v1/history", &[INDENT]),
-        (
-            "info.json",
-            "/v1/info?since=1h30m&startTime=1741000000",
-            &[],
-        ),
-        (
-            "info.yaml",
-            "/v1/info?components=disk,cpu&startTime=1741000000",
-            &[YAML],
-        ),
-        ("metrics.json", "/v1/metrics", &[]),
-        ("metrics.yaml", "/v1/metrics", &[YAML]),
-        ("plugins.json", "/v1/plugins", &[]),
-        ("plugins.yaml", "/v1/plugins", &[YAML]),
-        ("machine_info.json", "/machine-info", &[YAML]),
-        (
-            "admin_config.json",
-            "/admin/config",
-            &[("content-type", "text/html")],
-        ),
-        ("admin_config.yaml", "/admin/config", &[YAML]),
-        ("admin_packages.json", "/admin/packages", &[]),
-        (
-            "trigger_check.json",
-            "/v1/components/trigger-check?componentName=fan-tray&tagName=good",
-            &[YAML, INDENT],
-        ),
-        (
-            "trigger_check_tag.json",
-            "/v1/components/trigger-check?tagName=mixed",
-            &[],
-        ),
-        (
-            "trigger_check_no_match.json",
-            "/v1/components/trigger-check?tagName=none",
-            &[],
-        ),
-        (
-            "trigger_tag.json",
-            "/v1/components/trigger-tag?tagName=mixed",
-            &[],
-        ),
-        (
-            "trigger_tag_good.json",
-            "/v1/components/trigger-tag?tagName=good",
-            &[],
-        ),
-        (
-            "trigger_tag_no_match.json",
-            "/v1/components/trigger-tag?tagName=none",
-            &[],
-        ),
-        ("prometheus.txt", "/metrics", &[]),
-    ];
-    for (file, uri, headers) in cases {
+    for (file, uri, headers) in DOCUMENTS {
         let got = get(uri, headers).await;
         assert_eq!(got.status, StatusCode::OK, "{uri}: {}", got.text());
         let content_type = match Path::new(file).extension().unwrap().to_str().unwrap() {

@@ -4,6 +4,7 @@
 //! plugin printed is shown as soon as it has run and then forgotten, so that a file of thousands needs no more memory
 //! than its largest output.
 
+mod args;
 mod complaint;
 mod example;
 mod json;
@@ -12,22 +13,54 @@ mod outcome;
 mod print;
 mod run;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+};
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    args::CustomPluginsArgs,
     complaint::Complaint,
     load::{LoadedFile, load},
     outcome::Outcome,
     run::Runner,
 };
 use super::{
+    command::{Action, Command, CommandContext},
     exit::Exit,
-    options::CustomPluginsOptions,
     terminal::{Terminal, printable},
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<CustomPluginsArgs>(
+    "custom-plugins",
+    "Check a file of plugins, and run them once",
+)
+.with_aliases(&["cs", "plugins"]);
+
+/// How to check a file of plugins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomPluginsOptions {
+    /// The file; `None` is the built-in example.
+    pub file: Option<PathBuf>,
+    /// Run every plugin once.
+    pub run: bool,
+    /// End at the first that is not healthy, and fail.
+    pub fail_fast: bool,
+    /// Warnings count as problems.
+    pub strict: bool,
+    /// Print one JSON document.
+    pub json: bool,
+}
+
+impl Action for CustomPluginsOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        custom_plugins(&self, context.stdout, context.stderr).await
+    }
+}
 
 /// Checks the file, prints what was found, and runs it if asked to. With `--json` nothing but the document is printed.
 ///

@@ -5,7 +5,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{HostJudgement, causes, print};
+use super::{
+    HostJudgement, causes,
+    error_code::{ErrorCode, Family},
+    print,
+};
 use crate::{
     cli::terminal::printable,
     component::offline::Judgement,
@@ -35,24 +39,7 @@ const OF_THE_LINE: [&str; 13] = [
 /// Keys of an event's or a state's document that hold a time, a device or a line.
 const OF_THE_SAMPLE: [&str; 5] = ["time", "last_time", "count", "subject", "evidence"];
 
-/// A family of codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// Errors of GPUs.
-    Xid,
-    /// Errors of NVSwitches.
-    Sxid,
-}
-
 impl Family {
-    /// Returns the family's name as NVIDIA writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Xid => "Xid",
-            Self::Sxid => "SXid",
-        }
-    }
-
     fn component(self) -> &'static str {
         match self {
             Self::Xid => "accelerator-nvidia-error-xid",
@@ -80,20 +67,18 @@ impl Family {
 
 /// What the catalogues say of a code.
 pub struct Explained<'a> {
-    family: Family,
-    code: i64,
+    code: ErrorCode,
     event: &'a Event,
     judgement: &'a Judgement,
 }
 
 impl<'a> Explained<'a> {
     /// Returns what is known of a code; `None` if no catalogue has it.
-    pub fn of(family: Family, code: i64, hosts: &'a [HostJudgement]) -> Option<Self> {
+    pub fn of(code: ErrorCode, hosts: &'a [HostJudgement]) -> Option<Self> {
         let mut judgements = hosts.iter().flat_map(|host| &host.judgements);
-        let judgement = judgements.find(|one| one.component == family.component())?;
+        let judgement = judgements.find(|one| one.component == code.family.component())?;
         let event = &judgement.events.first()?.event;
         fact(event, "unlisted").is_none().then_some(Self {
-            family,
             code,
             event,
             judgement,
@@ -109,7 +94,7 @@ impl<'a> Explained<'a> {
             }
         };
         line("severity", self.event.event_type.as_str());
-        let causes = self.family.causes(self.code);
+        let causes = self.code.family.causes(self.code.number);
         line("likely causes", &causes.join(", "));
         let by_site = match self.is_by_site() {
             true => SITE_POLICY,
@@ -119,12 +104,11 @@ impl<'a> Explained<'a> {
         let pairs: Vec<_> = self.facts().cloned().collect();
         print::facts(&mut text, &pairs);
         format!(
-            "{} {}: {}\n{text}    reference: {}\n    component: {}\n",
-            self.family.name(),
+            "{}: {}\n{text}    reference: {}\n    component: {}\n",
             self.code,
             printable(self.meaning()),
-            self.family.reference(),
-            self.family.component(),
+            self.code.family.reference(),
+            self.code.family.component(),
         )
     }
 
@@ -136,13 +120,14 @@ impl<'a> Explained<'a> {
             fields.insert(
                 "code".to_owned(),
                 json!({
-                    "family": self.family.name(),
-                    "number": self.code,
+                    "family": self.code.family.name(),
+                    "number": self.code.number,
+                    "sub_code": self.code.sub_code,
                     "meaning": self.meaning(),
                     "severity": self.event.event_type.as_str(),
-                    "likely_causes": self.family.causes(self.code),
+                    "likely_causes": self.code.family.causes(self.code.number),
                     "actions": self.actions(),
-                    "reference": self.family.reference(),
+                    "reference": self.code.family.reference(),
                 }),
             );
         }
@@ -152,9 +137,9 @@ impl<'a> Explained<'a> {
     /// Returns the words of the catalogue, without the code, as in `XID 48 DBE (…) detected on …` and `SXID 1(x) detected …`.
     fn meaning(&self) -> &str {
         let message = before_device(&self.event.message);
-        let number = self.code.to_string();
+        let number = self.code.number.to_string();
         let (_, words) = message.split_once(&number).unwrap_or(("", message));
-        let words = words.trim_start();
+        let words = without_sub_code(words).trim_start();
         let inner = words
             .strip_prefix('(')
             .and_then(|inner| inner.strip_suffix(')'));
@@ -206,6 +191,18 @@ fn fact<'a>(event: &'a Event, key: &str) -> Option<&'a str> {
     facts
         .find(|(known, _)| known == key)
         .map(|(_, value)| value.as_str())
+}
+
+/// Without the sub-code and the error status of the sample line: `.4 (err status 0x00000000) …`.
+fn without_sub_code(words: &str) -> &str {
+    let Some(rest) = words.strip_prefix('.') else {
+        return words;
+    };
+    let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    match rest.trim_start().strip_prefix("(err status ") {
+        Some(rest) => rest.split_once(')').map_or("", |(_, rest)| rest),
+        None => rest,
+    }
 }
 
 fn before_device(message: &str) -> &str {
@@ -267,6 +264,14 @@ mod tests {
         }]
     }
 
+    fn xid(number: i64, sub_code: Option<u8>) -> ErrorCode {
+        ErrorCode {
+            family: Family::Xid,
+            number,
+            sub_code,
+        }
+    }
+
     const FACTS: [(&str, &str); 6] = [
         ("gpu", "GPU 0000:04:00.0"),
         ("pid", "2477"),
@@ -282,7 +287,7 @@ mod tests {
             "XID 79 OFF GPU has fallen off the bus detected on GPU PCI:0000:04:00",
             &FACTS,
         );
-        let explained = Explained::of(Family::Xid, 79, &hosts).unwrap();
+        let explained = Explained::of(xid(79, None), &hosts).unwrap();
         assert_eq!(
             explained.text(),
             "Xid 79: OFF GPU has fallen off the bus\n\
@@ -307,10 +312,28 @@ mod tests {
     }
 
     #[test]
+    fn a_sub_code_stands_at_the_number_only() {
+        let message =
+            "XID 149.4 (err status 0x00000000) NVLINK_NETIR_ERROR NETIR link event detected on x";
+        for (sub_code, number) in [(Some(4), "149.4"), (None, "149")] {
+            let hosts = judged(message, &FACTS);
+            let explained = Explained::of(xid(149, sub_code), &hosts).unwrap();
+            let text = explained.text();
+            let first = format!("Xid {number}: NVLINK_NETIR_ERROR NETIR link event\n");
+            assert!(text.starts_with(&first), "{text}");
+        }
+    }
+
+    #[test]
     fn a_code_that_no_catalogue_has_is_not_explained() {
         let hosts = judged("XID 9999 detected on x", &[("unlisted", "true")]);
-        assert!(Explained::of(Family::Xid, 9999, &hosts).is_none());
-        assert!(Explained::of(Family::Sxid, 9999, &hosts).is_none());
-        assert!(Explained::of(Family::Xid, 9999, &[]).is_none());
+        let code = xid(9999, None);
+        assert!(Explained::of(code, &hosts).is_none());
+        let of_switch = ErrorCode {
+            family: Family::Sxid,
+            ..code
+        };
+        assert!(Explained::of(of_switch, &hosts).is_none());
+        assert!(Explained::of(code, &[]).is_none());
     }
 }

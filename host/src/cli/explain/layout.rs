@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, slice, time::Duration};
 
-use super::{HostJudgement, print};
+use super::{HostJudgement, print, several};
 use crate::{
     capture::Overview,
     cli::{
@@ -49,7 +49,9 @@ impl LogLayout<'_> {
             Some(worst) if troubles > 0 => worst.verdict.clone(),
             _ => output::worst(self.gate),
         };
+        let is_unread = print::is_unread(self.log);
         let verdict = match troubles {
+            0 if is_unread => print::UNREAD.to_owned(),
             0 if self.has_serious_events() => {
                 "serious events, on which no check gives a verdict by the log alone".to_owned()
             }
@@ -58,10 +60,14 @@ impl LogLayout<'_> {
             1 => format!("{}, 1 trouble", health.as_str()),
             count => format!("{}, {count} troubles", health.as_str()),
         };
+        let mark = match is_unread {
+            true => Mark::Absent,
+            false => Mark::of(&health),
+        };
         let name = self.path.display().to_string();
         let mut text = format!(
             "{}{}: {verdict}\n",
-            terminal.mark(Mark::of(&health)),
+            terminal.mark(mark),
             terminal.paint(Mark::Strong, &printable(&name))
         );
         for (host, summary) in self.hosts.iter().zip(&summaries) {
@@ -76,7 +82,7 @@ impl LogLayout<'_> {
         text.push_str(&print::text(self.log, self.hosts, terminal));
         text.push_str(&match worst {
             Some(worst) if troubles > 0 => self.end(worst, troubles),
-            _ => format!("\n{}{}\n", terminal.mark(Mark::of(&health)), self.nothing()),
+            _ => format!("\n{}{}\n", terminal.mark(mark), self.nothing()),
         });
         text
     }
@@ -103,6 +109,9 @@ impl LogLayout<'_> {
         let judgements = self.hosts.iter().flat_map(|host| &host.judgements);
         let events: usize = judgements.map(|judgement| judgement.events.len()).sum();
         let listed = match events {
+            0 if print::is_unread(self.log) => {
+                return "Nothing was judged: there is no kernel message in it.".to_owned();
+            }
             0 => return "Nothing to do: no checker makes anything of this log.".to_owned(),
             1 => "1 event is listed above".to_owned(),
             count => format!("{count} events are listed above"),
@@ -157,7 +166,7 @@ fn summary(host: &HostJudgement) -> Summary {
     let components = judged.map(|judgement| ComponentInput {
         component: judgement.component.clone(),
         supported: true,
-        states: judgement.states.clone(),
+        states: several::states(judgement, host.last_boot),
         events: judgement
             .events
             .iter()
@@ -174,15 +183,24 @@ fn summary(host: &HostJudgement) -> Summary {
 mod tests {
     use super::{super::gate, *};
     use crate::{
+        capture::{Clock, LogOverview},
         component::offline::Judgement,
         model::{Event, EventType},
         store::StoredEvent,
     };
 
-    fn log() -> Overview {
+    fn log(messages: u64) -> Overview {
+        let of_host = LogOverview {
+            host: None,
+            messages,
+            clock: Clock::Wall,
+            boots: 1,
+            boot_times: Vec::new(),
+            end: 10,
+        };
         Overview {
             format: None,
-            logs: Vec::new(),
+            logs: vec![of_host],
             skipped: 0,
             unparsable: 0,
             first_unparsable: None,
@@ -217,6 +235,25 @@ mod tests {
     }
 
     #[test]
+    fn a_file_without_messages_is_not_called_healthy() {
+        let log = log(0);
+        let layout = LogLayout {
+            path: Path::new("a.log"),
+            log: &log,
+            hosts: &[],
+            gate: &[],
+            verbose: false,
+            terminal: Terminal::PLAIN,
+        };
+        let text = layout.text();
+        let first = "absent     a.log: no kernel message was found, so nothing was judged\n";
+        let last = "absent     Nothing was judged: there is no kernel message in it.\n";
+        assert!(text.starts_with(first) && text.ends_with(last), "{text}");
+        assert!(!text.contains("healthy"), "{text}");
+        assert!(print::incomplete(&log, &[]).is_some());
+    }
+
+    #[test]
     fn a_log_with_serious_events_is_not_called_healthy() {
         for (event_type, first, last) in [
             (
@@ -230,7 +267,7 @@ mod tests {
                 "1 event is listed above.\n",
             ),
         ] {
-            let (log, hosts) = (log(), [host(event_type)]);
+            let (log, hosts) = (log(1), [host(event_type)]);
             let gate: Vec<_> = hosts.iter().flat_map(gate::states).collect();
             let layout = LogLayout {
                 path: Path::new("a.log"),

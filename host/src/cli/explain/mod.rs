@@ -2,32 +2,44 @@
 //!
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
+mod args;
 mod causes;
 mod code;
+mod error_code;
 mod event_facts;
 mod gate;
 mod input;
 mod layout;
 mod print;
 mod saved;
+mod several;
 
 use std::path::{Path, PathBuf};
 
 use super::{
     checks::CheckOptions,
+    command::{Action, Command, CommandContext},
     components::ComponentSelection,
     exit::{Exit, Stderr},
-    options::ScanOptions,
     output,
+    scan::ScanOptions,
     terminal::Terminal,
 };
 use crate::{
     capture::Overview, component::offline::Judgement, model::UnixMillis, node::clock::Clock,
 };
+use args::ExplainArgs;
 use code::Explained;
+use error_code::ErrorCode;
 use input::ExplainInput;
 use layout::LogLayout;
 use saved::SavedLog;
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<ExplainArgs>(
+    "explain",
+    "Say what a kernel line, an error code or a saved kernel log means",
+);
 
 /// What to explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +48,23 @@ pub enum Subject {
     Words(Vec<String>),
     /// A saved kernel log.
     File(PathBuf),
+}
+
+/// What to explain, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainOptions {
+    /// Of what.
+    pub subject: Subject,
+    /// Settings of the checks.
+    pub checks: CheckOptions,
+    /// As one JSON document.
+    pub json: bool,
+}
+
+impl Action for ExplainOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        explain(&self.subject, &self.checks, self.json, context.stdout).await
+    }
 }
 
 /// Explains. The exit status is 1 when nothing is known of it.
@@ -62,12 +91,11 @@ pub async fn explain(
     let all = ComponentSelection::parse("");
     let (log, judgements) = saved::judge(log, &all, checks).await.map_err(fail)?;
     if let Subject::Words(words) = subject
-        && let Some((family, code)) = input::code(words)
+        && let Some(Ok(code)) = ErrorCode::read(words)
     {
-        let explained = Explained::of(family, code, &judgements).ok_or_else(|| {
-            let family = family.name();
+        let explained = Explained::of(code, &judgements).ok_or_else(|| {
             fail(format!(
-                "unknown code: {family} {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release \
+                "unknown code: {code} is in no catalogue, neither GPUd's nor NVIDIA's; look for it in the release \
                  notes of the driver"
             ))
         })?;
@@ -98,7 +126,7 @@ pub async fn scan(path: &Path, options: &ScanOptions, terminal: Terminal) -> Res
     let states: Vec<_> = judgements.iter().flat_map(gate::states).collect();
     let fails = output::fails(options.fail_on, &output::worst(&states));
     // A gate passes only what was judged as a whole.
-    let incomplete = print::incomplete(&judgements).filter(|_| options.fail_on.is_some());
+    let incomplete = print::incomplete(&log, &judgements).filter(|_| options.fail_on.is_some());
     let layout = LogLayout {
         path,
         log: &log,

@@ -1,6 +1,9 @@
 //! What was found, as text and as JSON.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use serde_json::{Value, json};
 
@@ -17,6 +20,8 @@ use crate::{
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
+/// What is said of a file without any kernel message.
+pub const UNREAD: &str = "no kernel message was found, so nothing was judged";
 const UNKNOWN: &str = "\
 no checker makes anything of it
 Some messages mean something only together with those around them: paste these too, or save the log and use --file.
@@ -44,7 +49,12 @@ pub fn text(log: &Overview, hosts: &[HostJudgement], terminal: Terminal) -> Stri
     for note in notes(log) {
         let _ = writeln!(text, "note: {}", printable(&note));
     }
-    if hosts.iter().all(|host| host.judgements.is_empty()) {
+    if is_unread(log) {
+        let _ = writeln!(
+            text,
+            "{UNREAD}; save the log with dmesg or journalctl -k, as a user who may read it"
+        );
+    } else if hosts.iter().all(|host| host.judgements.is_empty()) {
         text.push_str(UNKNOWN);
     }
     for host in hosts.iter().filter(|host| !host.judgements.is_empty()) {
@@ -181,8 +191,22 @@ fn left_out(judgement: &Judgement) -> Option<String> {
     })
 }
 
-/// Says which components could not keep or judge everything; `None` if all could.
-pub fn incomplete(hosts: &[HostJudgement]) -> Option<String> {
+/// Whether there is no kernel message in a log.
+pub fn is_unread(log: &Overview) -> bool {
+    log.message_count() == 0
+}
+
+/// Says what was not judged: all of a log without messages, what a damaged file lacks, what components could not keep.
+/// `None` if everything was.
+pub fn incomplete(log: &Overview, hosts: &[HostJudgement]) -> Option<String> {
+    if is_unread(log) {
+        return Some(UNREAD.to_owned());
+    }
+    if let Some(problem) = &log.damaged {
+        return Some(format!(
+            "the compressed file is damaged or ends too early ({problem})"
+        ));
+    }
     let judgements = hosts.iter().flat_map(|host| &host.judgements);
     let incomplete = judgements.filter(|judgement| !judgement.is_complete());
     let names: BTreeSet<&str> = incomplete
@@ -198,10 +222,11 @@ pub fn incomplete(hosts: &[HostJudgement]) -> Option<String> {
 }
 
 /// Facts of an error that has a number, with the heading that each has.
-const FACTS: [(&str, &str); 8] = [
+const FACTS: [(&str, &str); 9] = [
     ("gpu", "GPU"),
     ("process", "process"),
     ("pid", "pid"),
+    ("channel", "channel"),
     ("link", "link"),
     ("row", "row"),
     ("address", "address"),
@@ -241,7 +266,15 @@ pub fn facts(text: &mut String, extra_info: &[(String, String)]) {
     if let Some(means) = fact("vendor_means") {
         let _ = writeln!(text, "    NVIDIA's present meaning: {means}");
     }
-    let _ = writeln!(text, "    GPUd's view: {gpud}");
+    match fact("gpud_own_verdict") {
+        Some(own) => {
+            let _ = writeln!(text, "    GPUd's view: {own}");
+            let _ = writeln!(text, "    default here: {gpud}");
+        }
+        None => {
+            let _ = writeln!(text, "    GPUd's view: {gpud}");
+        }
+    }
     let own = match (fact("vendor_action"), fact("vendor_action_words")) {
         (Some(word), Some(words)) => format!("{word}, {words} ({nvidia})"),
         _ => format!("no action named ({nvidia})"),
@@ -292,43 +325,9 @@ pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
         .map(|(host, judgement)| {
             let several = name_if_several(hosts, host);
             let event_facts = EventFacts::of(&judgement.component);
-            let events: Vec<Value> = judgement
-                .events
-                .iter()
-                .map(|seen| {
-                    let StoredEvent {
-                        event,
-                        count,
-                        last_time,
-                    } = seen;
-                    let mut document = json!({
-                        "time": moment(event.time),
-                        "last_time": moment(*last_time),
-                        "count": count,
-                        "name": event.name,
-                        "type": event.event_type.as_str(),
-                        "message": event.message,
-                        "extra_info": event.extra_info.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-                    });
-                    let entry = event_facts.event(&event.name);
-                    if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
-                        fields.insert("means".to_owned(), json!(entry.means));
-                        // What is over asks for nothing any more.
-                        match end_of(seen, entry, &judgement.events) {
-                            Some(end) => {
-                                fields.insert("over_since".to_owned(), json!(moment(end.last_time)));
-                                fields.insert("actions".to_owned(), json!([]));
-                                fields.insert("advice".to_owned(), json!(""));
-                            }
-                            None => {
-                                fields.insert("actions".to_owned(), json!(entry.actions));
-                                fields.insert("advice".to_owned(), json!(entry.advice));
-                            }
-                        }
-                    }
-                    document
-                })
-                .collect();
+            let seen = judgement.events.iter();
+            let events = seen.map(|seen| event_json(seen, &event_facts, &judgement.events));
+            let events: Vec<Value> = events.collect();
             json!({
                 "component": judgement.component,
                 "host": host.host,
@@ -345,7 +344,7 @@ pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
     let document = json!({
         "format": log.format.map(|format| format.name()),
         "messages": log.message_count(),
-        "complete": incomplete(hosts).is_none(),
+        "complete": incomplete(log, hosts).is_none(),
         "boots": log.logs.iter().map(|log| log.boots).sum::<usize>(),
         "hosts": log.logs.iter().map(|log| json!({
             "host": log.host,
@@ -363,6 +362,41 @@ pub fn json(log: &Overview, hosts: &[HostJudgement]) -> String {
         "components": components,
     });
     format!("{document}\n")
+}
+
+/// An event in a document, with what is known of it.
+fn event_json(seen: &StoredEvent, event_facts: &EventFacts, all: &[StoredEvent]) -> Value {
+    let StoredEvent {
+        event,
+        count,
+        last_time,
+    } = seen;
+    let mut document = json!({
+        "time": moment(event.time),
+        "last_time": moment(*last_time),
+        "count": count,
+        "name": event.name,
+        "type": event.event_type.as_str(),
+        "message": event.message,
+        "extra_info": event.extra_info.iter().cloned().collect::<BTreeMap<_, _>>(),
+    });
+    let entry = event_facts.event(&event.name);
+    if let (Some(entry), Some(fields)) = (entry, document.as_object_mut()) {
+        fields.insert("means".to_owned(), json!(entry.means));
+        // What is over asks for nothing any more.
+        match end_of(seen, entry, all) {
+            Some(end) => {
+                fields.insert("over_since".to_owned(), json!(moment(end.last_time)));
+                fields.insert("actions".to_owned(), json!([]));
+                fields.insert("advice".to_owned(), json!(""));
+            }
+            None => {
+                fields.insert("actions".to_owned(), json!(entry.actions));
+                fields.insert("advice".to_owned(), json!(entry.advice));
+            }
+        }
+    }
+    document
 }
 
 /// The verdicts of a component.

@@ -1,5 +1,6 @@
 //! `gpud exports`: lists exports, checks a file of them, and tries one.
 
+mod args;
 #[cfg(test)]
 mod tests;
 
@@ -14,12 +15,11 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::args::ExportsArgs;
 use super::{
-    args::CommonArgs,
     client::Client,
+    command::{Action, Command, CommandContext},
     exit::Exit,
-    exports_args::{ExportsArgs, ExportsCommand},
-    options::DEFAULT_EXPORTS,
     table::Table,
     terminal::{Terminal, printable},
 };
@@ -31,6 +31,12 @@ use crate::{
     },
     text::encode_query_value,
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<ExportsArgs>(
+    "exports",
+    "List, check and try exports: where verdicts and events are sent to",
+);
 
 /// An action of `gpud exports`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,41 +70,10 @@ pub enum ExportsAction {
     },
 }
 
-/// The command's common flags and itself.
-///
-/// # Errors
-/// Words are missing, or there are too many.
-pub fn action(args: ExportsArgs) -> Result<(CommonArgs, ExportsAction), String> {
-    Ok(match args.command {
-        ExportsCommand::List(args) => {
-            let action = ExportsAction::List {
-                file: args.exports_file,
-                server: args.server,
-                token_file: args.token_file,
-                json: args.json,
-            };
-            (args.common, action)
-        }
-        ExportsCommand::Test(args) => {
-            let [name] = <[String; 1]>::try_from(args.names)
-                .map_err(|_| "name one export: gpud exports test NAME".to_owned())?;
-            let action = ExportsAction::Test {
-                file: args.exports_file,
-                name,
-                json: args.json,
-            };
-            (args.common, action)
-        }
-        ExportsCommand::Check(args) => {
-            let mut files = args.files.into_iter();
-            let file = files.next().unwrap_or_else(|| DEFAULT_EXPORTS.into());
-            if files.next().is_some() {
-                return Err("one file is checked at a time".to_owned());
-            }
-            let json = args.json;
-            (args.common, ExportsAction::Check { file, json })
-        }
-    })
+impl Action for ExportsAction {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        exports(&self, context.stdout).await
+    }
 }
 
 /// Carries it out.

@@ -8,7 +8,9 @@ use super::{Form, HealthcheckOptions, slurm::SlurmOptions};
 use crate::{
     cli::{
         args::{CommonArgs, path},
+        command::{Arguments, Plan},
         components::ComponentSelection,
+        exit::Exit,
         options::{FailOn, at_least_a_nanosecond},
     },
     model::RepairAction,
@@ -103,10 +105,7 @@ impl HealthcheckArgs {
     ///
     /// # Errors
     /// A value that cannot be.
-    pub fn options(
-        self,
-        notes: &mut Vec<String>,
-    ) -> Result<(CommonArgs, HealthcheckOptions), String> {
+    fn options(self, notes: &mut Vec<String>) -> Result<(CommonArgs, HealthcheckOptions), String> {
         let named = self
             .node
             .or_else(|| env::var(NODE_VARIABLE).ok().filter(|name| !name.is_empty()));
@@ -143,6 +142,13 @@ impl HealthcheckArgs {
             token_file: self.token_file,
         };
         Ok((self.common, options))
+    }
+}
+
+impl Arguments for HealthcheckArgs {
+    fn plan(self, notes: &mut Vec<String>) -> Result<Plan, Exit> {
+        let (common, options) = self.options(notes).map_err(Exit::failure)?;
+        Ok(Plan::new(common, options))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The running daemon is asked for its latest states; nothing is checked again, so that the answer comes at once.
 
-pub(super) mod args;
+mod args;
 mod output;
 mod slurm;
 mod verdict;
@@ -12,9 +12,10 @@ mod testing;
 
 use std::{path::PathBuf, time::Duration};
 
-use self::{slurm::SlurmOptions, verdict::Verdict};
+use self::{args::HealthcheckArgs, slurm::SlurmOptions, verdict::Verdict};
 use super::{
     client::{Client, ClientError, token::ClientToken},
+    command::{Action, Command, CommandContext},
     components::ComponentSelection,
     exit::Exit,
     options::FailOn,
@@ -23,8 +24,15 @@ use super::{
 };
 use crate::{model::RepairAction, service::presence};
 
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<HealthcheckArgs>(
+    "healthcheck",
+    "Answer one line and an exit status, for Slurm, node-problem-detector, Nagios",
+)
+.with_misuse_code(MISUSE);
+
 /// The status for a command line that makes no sense: `unknown` to Nagios and to node-problem-detector.
-pub const MISUSE: u8 = 3;
+const MISUSE: u8 = 3;
 
 /// What to answer, and to whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +67,12 @@ pub enum Form {
     },
     /// Slurm: the node is drained or resumed. 0, or 1 for a node that should get no jobs.
     Slurm(SlurmOptions),
+}
+
+impl Action for HealthcheckOptions {
+    async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
+        Ok(healthcheck(&self).await)
+    }
 }
 
 /// Asks the daemon, and answers.

@@ -29,7 +29,7 @@ pub struct GpuRow {
     pub utilization: String,
     /// In use of all, GiB.
     pub memory: String,
-    /// Degrees Celsius, and where it slows down.
+    /// Degrees Celsius, and the temperature from which it slows down.
     pub temperature: String,
     /// Watts, and the limit.
     pub power: String,
@@ -129,14 +129,15 @@ impl Readings {
     }
 }
 
-/// Returns whether a trouble is about this GPU. One that was lost before its driver was asked is known by its number only.
+/// Returns whether a trouble is about this GPU. One that was lost before its driver was asked is known to the driver by its
+/// number only, while the trouble may know more.
 fn is_about(trouble: &Trouble, index: usize, uuid: &str, bus_id: &str) -> bool {
     let subject = &trouble.subject;
     match (&subject.uuid, &subject.pci) {
         (Some(own), _) if own == uuid => true,
         (_, Some(own)) if !bus_id.is_empty() => own == bus_id,
         (None, None) => subject.index == Some(index),
-        _ => false,
+        _ => bus_id.is_empty() && subject.index == Some(index),
     }
 }
 
@@ -154,7 +155,9 @@ pub fn rows(
             (None, _) => "-".to_owned(),
         };
         let watts = |key: &str| number(key).map(|milliwatts| milliwatts / 1000);
-        let gib = |key: &str| number(key).map(|bytes| bytes >> 30);
+        let gib = |key: &str| number(key).map(|bytes| bytes.saturating_add(1 << 29) >> 30);
+        // Software slows it down from the first on, the hardware itself from the second.
+        let hottest = number("threshold_celsius_gpu_max").filter(|limit| *limit > 0);
         let trouble = troubles
             .iter()
             .find(|trouble| is_about(trouble, index, &uuid, &bus_id));
@@ -174,7 +177,7 @@ pub fn rows(
             memory: of_limit(gib("used_bytes"), gib("total_bytes"), "GiB"),
             temperature: of_limit(
                 number("current_celsius_gpu_core"),
-                number("threshold_celsius_slowdown"),
+                hottest.or_else(|| number("threshold_celsius_slowdown")),
                 "°C",
             ),
             power: of_limit(
@@ -235,6 +238,7 @@ mod tests {
             gpu("unknown-gpu-2", ""),
             gpu("GPU-3", "0000:5d:00.0"),
             gpu("GPU-4", "0000:9a:00.0"),
+            gpu("unknown-gpu-5", ""),
         ];
         let mut readings = Readings::default();
         for uuid in ["GPU-0", "GPU-1", "GPU-3"] {
@@ -245,10 +249,23 @@ mod tests {
             of(Some("GPU-1"), None, None),
             of(None, None, Some(2)),
             of(None, Some("0000:5d:00.0"), None),
+            of(Some("GPU-5"), Some("0000:ab:00.0"), Some(5)),
         ];
         let rows = rows(gpus.into_iter(), &readings, &troubles);
         let words: Vec<&str> = rows.iter().map(|row| row.trouble.as_str()).collect();
-        assert_eq!(words, ["", "is lost", "is lost", "is lost", "no reading"]);
+        let lost = "is lost";
+        assert_eq!(words, ["", lost, lost, lost, "no reading", lost]);
         assert_eq!(rows[4].health, "Unknown");
+    }
+
+    #[test]
+    fn limits_are_those_that_the_page_shows() {
+        let mut readings = Readings::default();
+        readings.take("memories", r#"{"memories": [{"uuid": "GPU-0", "used_bytes": 71940702208, "total_bytes": 85520809984}]}"#);
+        readings.take("temperatures", r#"{"temperatures": [{"uuid": "GPU-0", "current_celsius_gpu_core": 62, "threshold_celsius_gpu_max": 87, "threshold_celsius_slowdown": 89}]}"#);
+        let gpus = [("GPU-0".to_owned(), String::new())];
+        let rows = rows(gpus.into_iter(), &readings, &[]);
+        assert_eq!(rows[0].memory, "67 / 80 GiB");
+        assert_eq!(rows[0].temperature, "62 / 87 °C");
     }
 }

@@ -2,7 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{MachineSnapshot, gpus};
+use super::{
+    MachineSnapshot,
+    gathered::{Gathered, gathered},
+    gpus,
+};
 use crate::{
     cli::{
         ages,
@@ -12,6 +16,9 @@ use crate::{
     },
     summary::HistoryEntry,
 };
+
+/// Rows of the last events.
+const LAST_EVENTS: usize = 5;
 
 /// How a machine is shown.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +43,7 @@ impl View<'_> {
         }
         if !look.history.entries.is_empty() {
             let title = self.terminal.paint(Mark::Strong, "Last events");
-            let table = history(&look.history.entries).render(self.terminal);
+            let table = last_events(&look.history.entries).render(self.terminal);
             let _ = write!(text, "\n{title}\n{table}");
         }
         text.push('\n');
@@ -74,13 +81,25 @@ impl View<'_> {
 
 /// Events and changes of health as a table.
 pub fn history(entries: &[HistoryEntry]) -> Columns {
+    table(entries.iter().map(Gathered::single))
+}
+
+/// The newest of them, where what many checks say of one thing is one row.
+fn last_events(entries: &[HistoryEntry]) -> Columns {
+    table(gathered(entries).into_iter().take(LAST_EVENTS))
+}
+
+fn table<'l>(rows: impl Iterator<Item = Gathered<'l>>) -> Columns {
     let mut table = Columns::new(&["TIME", "WHAT", "CHECK", "ABOUT", "MESSAGE"]);
-    for entry in entries {
+    for Gathered { entry, checks } in rows {
         let subject = entry.subject.as_ref();
         let about = subject.map_or("", |subject| subject.label.as_str());
         let time = ages::moment(entry.last_time.0.unwrap_or(0));
         let (what, message) = in_words(entry);
-        let check = short_name(&entry.component);
+        let check = match checks {
+            0 | 1 => short_name(&entry.component),
+            checks => format!("{checks} checks"),
+        };
         table.row([&time, &what, &check, &printable(about), &message]);
     }
     table

@@ -1,5 +1,6 @@
 //! What the running daemon says of the machine: the same for `status`, `watch` and `history`.
 
+pub mod gathered;
 pub mod gpus;
 pub mod machine;
 

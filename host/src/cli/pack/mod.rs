@@ -4,6 +4,7 @@
     reason = "files that the user named on the command line"
 )]
 
+mod args;
 mod components;
 mod files;
 mod list;
@@ -16,13 +17,14 @@ use std::{
 
 use serde_json::json;
 
-use self::files::{keep_signed, read_text, write_new, write_whole};
+use self::{
+    args::{PackArgs, RegistryArgs, TrustArgs},
+    files::{keep_signed, read_text, write_new, write_whole},
+};
 use super::{
     VERSION,
-    args::CommonArgs,
-    data_dir::data_dir,
+    command::{Action, Command, CommandContext},
     exit::Exit,
-    pack_args::{PackArgs, PackCommand, RegistryArgs, TrustArgs},
     sizes::iec,
     terminal::{Terminal, printable, shown},
 };
@@ -36,6 +38,10 @@ use crate::{
     },
     spec::parse_configs,
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<PackArgs>("pack", "Make, verify and install packs of plugins");
 
 /// Before a reference to a registry where a file could stand as well.
 const OCI: &str = "oci://";
@@ -188,82 +194,10 @@ impl From<RegistryArgs> for Access {
     }
 }
 
-/// From flags to values.
-///
-/// # Errors
-/// There is no data folder.
-pub(super) fn action(args: PackArgs) -> Result<(CommonArgs, PackAction), String> {
-    Ok(match args.command {
-        PackCommand::New(args) => {
-            let action = PackAction::New {
-                language: args.lang,
-                name: args.name,
-                folder: args.folder,
-            };
-            (args.common, action)
-        }
-        PackCommand::Keygen(args) => (args.common, PackAction::Keygen(args.name)),
-        PackCommand::Build(args) => {
-            let action = PackAction::Build {
-                folder: args.folder,
-                output: args.output,
-                key: args.key,
-                replace: args.replace,
-                json: args.json,
-            };
-            (args.common, action)
-        }
-        PackCommand::Sign(args) => {
-            let action = PackAction::Sign {
-                file: args.file,
-                key: args.key,
-                signature: args.signature,
-            };
-            (args.common, action)
-        }
-        PackCommand::Verify(args) => {
-            let (file, trust, json) = (args.file, args.trust.into(), args.json);
-            (args.common, PackAction::Verify { file, trust, json })
-        }
-        PackCommand::Install(args) => {
-            let installation = Installation {
-                pack: args.pack,
-                trust: args.trust.into(),
-                access: args.registry.into(),
-                approve: args.approve,
-                downgrade: args.allow_downgrade,
-                config: args.config,
-                data_dir: data_dir(args.data_dir)?,
-                json: args.json,
-            };
-            (args.common, PackAction::Install(Box::new(installation)))
-        }
-        PackCommand::List(args) => {
-            let (data_dir, json) = (data_dir(args.data_dir)?, args.json);
-            (args.common, PackAction::List { data_dir, json })
-        }
-        PackCommand::Remove(args) => {
-            let (data_dir, name) = (data_dir(args.data_dir)?, args.name);
-            (args.common, PackAction::Remove { data_dir, name })
-        }
-        PackCommand::Push(args) => {
-            let action = PackAction::Push {
-                file: args.file,
-                reference: args.reference,
-                access: args.registry.into(),
-            };
-            (args.common, action)
-        }
-        PackCommand::Pull(args) => {
-            let action = PackAction::Pull {
-                reference: args.reference,
-                output: args.output,
-                replace: args.replace,
-                access: args.registry.into(),
-            };
-            (args.common, action)
-        }
-    })
+impl Action for PackAction {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        pack(&self, context.stdout).await
+    }
 }
 
 /// Does it.

@@ -74,86 +74,81 @@ pub fn between(old: &Inspected, new: &Inspected) -> Difference {
             .map(|word| (*word).to_owned())
             .collect()
     };
-    let mut changes = Vec::new();
-    let mut changed = |what: &str, before: &str, after: &str| {
-        if before != after {
-            changes.push(format!("{what}: {before} → {after}"));
-        }
-    };
-    let or_none = |text: String| match text.is_empty() {
-        true => "none".to_owned(),
-        false => text,
-    };
-    changed("version", &old.version, &new.version);
-    changed(
+    let mut changes = Changes::default();
+    changes.add("version", &old.version, &new.version);
+    changes.add(
         "size",
         &format!("{} bytes", old.size),
         &format!("{} bytes", new.size),
     );
-    changed(
+    changes.add(
         "contract",
         &old.contract.join(", "),
         &new.contract.join(", "),
     );
-    changed("exports", &old.exports.join(", "), &new.exports.join(", "));
-    changed(
+    changes.add("exports", &old.exports.join(", "), &new.exports.join(", "));
+    changes.add(
         "WASI interfaces",
         &old.wasi_imports.len().to_string(),
         &new.wasi_imports.len().to_string(),
     );
     let find = |all: &[Described], name: &str| all.iter().find(|one| one.name == name).cloned();
     for described in &old.components {
-        let name = &described.name;
-        let Some(now) = find(&new.components, name) else {
-            changed(&format!("component {name}"), "there", "gone");
-            continue;
-        };
-        let mut fact = |what: &str, before: String, after: String| {
-            changed(
-                &format!("component {name}, {what}"),
-                &or_none(before),
-                &or_none(after),
-            );
-        };
-        let seconds = |one: &Described| format!("{} s", one.interval_seconds);
-        fact(
-            "description",
-            described.description.clone(),
-            now.description.clone(),
-        );
-        fact("interval", seconds(described), seconds(&now));
-        fact(
-            "run mode",
-            described.run_mode.to_owned(),
-            now.run_mode.to_owned(),
-        );
-        fact(
-            "set-healthy",
-            described.set_healthy.to_owned(),
-            now.set_healthy.to_owned(),
-        );
-        fact("tags", described.tags.join(", "), now.tags.join(", "));
-        fact(
-            "metrics",
-            described.metrics.join(", "),
-            now.metrics.join(", "),
-        );
-        let schema = |one: &Described| {
-            let schema = one.config_schema.as_ref();
-            schema.map_or_else(String::new, ToString::to_string)
-        };
-        fact("config schema", schema(described), schema(&now));
+        match find(&new.components, &described.name) {
+            Some(now) => changes.add_component(described, &now),
+            None => changes.add(&format!("component {}", described.name), "there", "gone"),
+        }
     }
     for described in &new.components {
         if find(&old.components, &described.name).is_none() {
-            changed(&format!("component {}", described.name), "not there", "new");
+            changes.add(&format!("component {}", described.name), "not there", "new");
         }
     }
     Difference {
         same: old.sha256 == new.sha256,
         asks_for_more: only(&after, &before),
         asks_no_more_for: only(&before, &after),
-        changes,
+        changes: changes.0,
+    }
+}
+
+/// One line for each thing that is different.
+#[derive(Default)]
+struct Changes(Vec<String>);
+
+impl Changes {
+    /// Adds a line, unless both are the same.
+    fn add(&mut self, what: &str, before: &str, after: &str) {
+        if before != after {
+            self.0.push(format!("{what}: {before} → {after}"));
+        }
+    }
+
+    /// Adds what is different between two versions of a component.
+    fn add_component(&mut self, before: &Described, after: &Described) {
+        let or_none = |text: String| match text.is_empty() {
+            true => "none".to_owned(),
+            false => text,
+        };
+        let schema = |one: &Described| {
+            let schema = one.config_schema.as_ref();
+            schema.map_or_else(String::new, ToString::to_string)
+        };
+        let facts = |one: &Described| {
+            [
+                ("description", one.description.clone()),
+                ("interval", format!("{} s", one.interval_seconds)),
+                ("run mode", one.run_mode.to_owned()),
+                ("set-healthy", one.set_healthy.to_owned()),
+                ("tags", one.tags.join(", ")),
+                ("metrics", one.metrics.join(", ")),
+                ("config schema", schema(one)),
+            ]
+        };
+        for ((what, former), (_, present)) in facts(before).into_iter().zip(facts(after)) {
+            let what = format!("component {}, {what}", before.name);
+            self.add(&what, &or_none(former), &or_none(present));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A file for each command; `component_file`, `grant_flags` and `check_result` are what they share. Only `shadow`
 //! asks a daemon.
 
+mod args;
 mod build;
 mod cases;
 mod check_result;
@@ -23,13 +24,19 @@ mod validate;
 
 use std::path::PathBuf;
 
+use self::args::PluginArgs;
 pub use self::{dry_run::DryRun, validate::Validation};
 use super::{
-    args::CommonArgs,
+    command::{Action, Command, CommandContext},
     exit::Exit,
-    plugin_args::{PluginArgs, PluginCommand},
     terminal::Terminal,
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<PluginArgs>(
+    "plugin",
+    "Write, try and compare WebAssembly plugins; with a YAML file the same as custom-plugins",
+);
 
 /// What `gpud plugin` is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,83 +111,10 @@ pub enum PluginAction {
     },
 }
 
-/// From flags to values.
-///
-/// # Errors
-/// A grant or a configuration makes no sense.
-pub(super) fn action(args: PluginArgs) -> Result<(CommonArgs, PluginAction), String> {
-    let here = |folder: Option<PathBuf>| folder.unwrap_or_else(|| PathBuf::from("."));
-    Ok(match args.command {
-        PluginCommand::Inspect(args) => {
-            let (file, json) = (args.file, args.json);
-            (args.common, PluginAction::Inspect { file, json })
-        }
-        PluginCommand::Run(args) => {
-            let run = DryRun {
-                file: args.file,
-                grants: grant_flags::grants(&args.grant)?,
-                config: grant_flags::config(args.config.as_deref())?,
-                component: args.component,
-                node: args.node,
-                json: args.json,
-            };
-            (args.common, PluginAction::Run(run))
-        }
-        PluginCommand::Test(args) => {
-            let action = PluginAction::Test {
-                path: here(args.path),
-                component: args.component,
-                build: !args.no_build,
-                variables: args.env,
-                json: args.json,
-            };
-            (args.common, action)
-        }
-        PluginCommand::Validate(args) => {
-            let validation = Validation {
-                file: args.file,
-                config: grant_flags::config(args.config.as_deref())?,
-                json: args.json,
-            };
-            (args.common, PluginAction::Validate(validation))
-        }
-        PluginCommand::Diff(args) => {
-            let action = PluginAction::Diff {
-                old: args.old,
-                new: args.new,
-                json: args.json,
-                exit_code: args.exit_code,
-            };
-            (args.common, action)
-        }
-        PluginCommand::Shadow(args) => {
-            let action = PluginAction::Shadow {
-                server: args.server,
-                token_file: args.token_file,
-                component: args.component,
-                json: args.json,
-            };
-            (args.common, action)
-        }
-        PluginCommand::New(args) => {
-            let action = PluginAction::New {
-                language: args.lang,
-                name: args.name,
-                folder: args.folder,
-                sdk: args.sdk,
-            };
-            (args.common, action)
-        }
-        PluginCommand::Build(args) => {
-            let action = PluginAction::Build {
-                folder: here(args.folder),
-                install_tools: args.install_tools,
-                variables: args.env,
-                json: args.json,
-            };
-            (args.common, action)
-        }
-    })
+impl Action for PluginAction {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        plugin(&self, context.stdout).await
+    }
 }
 
 /// Does it.

@@ -137,12 +137,12 @@ mod tests {
     fn a_project_is_written_once() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("p");
-        make("rust", "fan-check", &folder).unwrap();
+        make("rust", "memory-check", &folder).unwrap();
         let cargo = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-        assert!(cargo.contains("name = \"fan-check\""), "{cargo}");
+        assert!(cargo.contains("name = \"memory-check\""), "{cargo}");
         assert!(folder.join("vendor/gpud-sdk/src/lib.rs").exists());
         super::super::project::Project::read(&folder).unwrap();
-        let error = make("rust", "fan-check", &folder).unwrap_err();
+        let error = make("rust", "memory-check", &folder).unwrap_err();
         assert!(
             error.contains("is there already; nothing was written"),
             "{error}"

@@ -63,11 +63,15 @@ mod tests {
     fn there_is_one_for_each_language_and_every_one_is_a_project() {
         assert_eq!(languages(), ["c", "go", "js", "python", "rust"]);
         for language in languages() {
-            let files = files(language, "fan-check");
+            let files = files(language, "memory-check");
             let names: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
             for needed in [super::super::project::FILE, "README.md"] {
                 assert!(names.contains(&needed), "{language}: {names:?}");
             }
+            // Every machine has what it watches, so that the first plugin of a new author shows up.
+            let spec = files.iter().find(|file| file.path == "plugin.yaml");
+            let spec = String::from_utf8_lossy(&spec.unwrap().content);
+            assert!(spec.contains("sysfs: [/proc/meminfo]"), "{language}");
             for file in &files {
                 assert!(!file.path.contains("{{"), "{}", file.path);
                 let own = !file.path.starts_with("vendor/") && !file.path.starts_with("gpud-sdk/");

@@ -1,39 +1,44 @@
 //! `gpud scan`: every component looks at this machine once, without a daemon.
 
+mod args;
+mod looks;
 mod progress;
 pub mod show;
 
-use std::{
-    env,
-    ffi::OsString,
-    io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{env, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use self::{progress::Progress, show::SummaryView};
+use self::{
+    args::ScanArgs,
+    looks::{Findings, Scan},
+    show::SummaryView,
+};
 use super::{
+    checks::CheckOptions,
+    command::{Action, Command, CommandContext},
+    components::ComponentSelection,
     exit::{Exit, Stderr},
     explain, machine_info as inventory,
-    options::ScanOptions,
+    options::FailOn,
     output::{self, ScanReport},
-    settings::component_config,
     site_configs::SiteConfigs,
     terminal::Terminal,
 };
 use crate::{
-    component::{Component, Services, builtin},
-    daemon,
+    component::Services,
     machine_info::{self, Collector},
     metrics,
     node::{Node, system::euid},
     runtime::{Compiler, Runtime},
-    summary::{ComponentInput, Input, Since, machine, summarize},
-    wire::{ComponentHealthStates, HealthState, Origin},
+    summary::{Input, Since, Summary, machine, summarize},
+    wire::{ComponentHealthStates, MachineInfo},
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<ScanArgs>("scan", "Check this machine once and print what was found")
+        .with_aliases(&["check", "s"]);
 
 /// Folder of compiled code under the user's cache folder, so that the second scan is quick without any rights.
 const CACHE_FOLDER: &str = "gpud/compiled";
@@ -42,6 +47,33 @@ const ROOTS_CACHE: &str = "/var/cache/gpud";
 
 /// For the whole scan, as in GPUd. Components that were not checked by then are named, and the scan has failed.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// How to scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// What makes the scan fail; `None` is nothing.
+    pub fail_on: Option<FailOn>,
+    /// Print one JSON document.
+    pub json: bool,
+    /// Everything, with tables.
+    pub verbose: bool,
+    /// GPUd's layout.
+    pub classic: bool,
+    /// A saved kernel log to be judged instead of the machine.
+    pub kmsg_file: Option<PathBuf>,
+    /// Checks to run.
+    pub components: ComponentSelection,
+    /// How far back events count.
+    pub events_retention: Duration,
+    /// Settings of the checks.
+    pub checks: CheckOptions,
+}
+
+impl Action for ScanOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        scan(&self, context.stdout, context.stderr).await
+    }
+}
 
 /// Looks and prints. The exit says whether the machine is as healthy as `--fail-on` asks.
 ///
@@ -59,108 +91,53 @@ pub async fn scan(
     let deadline = started + LIMIT;
     let site = SiteConfigs::load(options.checks.site_file.as_deref()).map_err(Exit::failure)?;
     let node = Node::live_with(options.checks.nvml()).await;
+    let host_root = options.checks.host_root.clone();
+    let node = node.and_then(|node| node.with_host_root(host_root));
     let node = Arc::new(node.map_err(Exit::failure)?);
     let compiler = Compiler::of_this_program();
     let runtime =
         Runtime::start(&cache_folder(), compiler, Arc::clone(&node)).map_err(Exit::failure)?;
     let services = Services::new(Arc::clone(&node), None, Arc::new(metrics::Registry::new())).await;
-    let classic = options.classic && !options.json;
-    let text = |text: String| match classic {
-        true => io::stdout().write_all(text.as_bytes()),
-        false => Ok(()),
+    let scan = Scan {
+        options,
+        site,
+        runtime,
+        services,
+        terminal,
     };
-    text(output::begin(terminal))?;
+    scan.print(output::begin(terminal))?;
     let collector = Collector::new(&node);
     node.nvml.take_inventory().await;
     let info = collector.collect().await;
     let cloud = machine_info::cloud(&node.files).await;
-    let tables = || {
-        format!(
-            "\n{0} machine info\n{1}\n{0} provider info\n{2}\n",
-            terminal.good(),
-            inventory::tables(&info, terminal.width()),
-            inventory::Provider::of(&info, &cloud).table(),
-        )
-    };
-    text(tables())?;
-    let mut found = Vec::new();
-    let mut scanned = Vec::new();
-    let mut left_out = Vec::new();
-    let builtins = builtin::all().into_iter();
-    let wanted = builtins.filter(|builtin| options.components.includes(builtin.component));
-    let wanted: Vec<_> = wanted.collect();
-    let mut progress = Progress::new(stderr, wanted.len());
-    for builtin in wanted {
-        let name = builtin.component;
-        progress.next(name);
-        let component = Component::loading(name);
-        let config = component_config(name, &options.checks, &site);
-        let look = async {
-            daemon::load(&runtime, &builtin, &component, &config).await;
-            component.look(&services).await
-        };
-        let Ok(report) = tokio::time::timeout_at(deadline, look).await else {
-            left_out.push(name);
-            continue;
-        };
-        let supported = report.supported;
-        if supported {
-            let wire = |state| HealthState::from_model(name, &Origin::default(), state);
-            let states: Vec<HealthState> = report.states.iter().cloned().map(wire).collect();
-            if classic {
-                progress.clear();
-            }
-            text(output::component(terminal, name, &states))?;
-            scanned.push(ComponentHealthStates {
-                component: name.to_owned(),
-                states: Some(states),
-            });
-        }
-        found.push(ComponentInput {
-            component: name.to_owned(),
-            supported,
-            states: report.states,
-            events: report.events,
-        });
-    }
-    drop(progress);
+    let tables = format!(
+        "\n{0} machine info\n{1}\n{0} provider info\n{2}\n",
+        terminal.good(),
+        inventory::tables(&info, terminal.width()),
+        inventory::Provider::of(&info, &cloud).table(),
+    );
+    scan.print(tables.clone())?;
+    let Findings {
+        found,
+        scanned,
+        left_out,
+    } = scan.look_at_all(deadline, stderr).await?;
     let took = started.elapsed();
     if left_out.is_empty() {
-        text(output::end(terminal))?;
+        scan.print(output::end(terminal))?;
     }
-    let now = node.clock.now_ms();
-    let (view, gpus) = machine(&info, now);
+    let (view, gpus) = machine(&info, node.clock.now_ms());
     let summary = summarize(Input {
         components: found,
         machine: view,
         gpus,
         since: Since::default(),
     });
-    let stderr = match (options.fail_on, left_out.as_slice()) {
-        (Some(fail_on), []) if output::fails(Some(fail_on), &output::worst(&scanned)) => {
-            Stderr::Failure(output::why_it_fails(fail_on, &summary))
-        }
-        (_, []) => Stderr::Nothing,
-        (_, names) => Stderr::Failure(format!(
-            "the scan did not end within {} s; not looked at: {}",
-            LIMIT.as_secs(),
-            names.join(", ")
-        )),
-    };
-    let stdout = match (options.json, options.classic) {
-        (true, true) => ScanReport::new(info, scanned)
-            .to_json()
-            .map_err(Exit::failure)?,
-        (true, false) => {
-            show::in_order(&mut scanned);
-            let report = ScanReport {
-                summary: Some(summary),
-                ..ScanReport::new(info, scanned)
-            };
-            report.to_json().map_err(Exit::failure)?
-        }
-        (false, true) => String::new(),
-        (false, false) => {
+    let stderr = failure(options.fail_on, &left_out, &scanned, &summary);
+    let stdout = match options.json {
+        true => document(options.classic, info, scanned, summary)?,
+        false if options.classic => String::new(),
+        false => {
             let shown = SummaryView {
                 summary: &summary,
                 components: &scanned,
@@ -169,7 +146,7 @@ pub async fn scan(
                 terminal,
             };
             let tables = match options.verbose {
-                true => tables(),
+                true => tables,
                 false => String::new(),
             };
             [shown.head(), tables, shown.body(), shown.end()].concat()
@@ -180,6 +157,46 @@ pub async fn scan(
         stderr,
         ..Exit::success(stdout)
     })
+}
+
+/// Why the scan fails, if it does.
+fn failure(
+    fail_on: Option<FailOn>,
+    left_out: &[&str],
+    scanned: &[ComponentHealthStates],
+    summary: &Summary,
+) -> Stderr {
+    match (fail_on, left_out) {
+        (Some(fail_on), []) if output::fails(Some(fail_on), &output::worst(scanned)) => {
+            Stderr::Failure(output::why_it_fails(fail_on, summary))
+        }
+        (_, []) => Stderr::Nothing,
+        (_, names) => Stderr::Failure(format!(
+            "the scan did not end within {} s; not looked at: {}",
+            LIMIT.as_secs(),
+            names.join(", ")
+        )),
+    }
+}
+
+/// Returns the JSON document, GPUd's where `is_classic`.
+fn document(
+    is_classic: bool,
+    info: MachineInfo,
+    mut scanned: Vec<ComponentHealthStates>,
+    summary: Summary,
+) -> Result<String, Exit> {
+    let report = match is_classic {
+        true => ScanReport::new(info, scanned),
+        false => {
+            show::in_order(&mut scanned);
+            ScanReport {
+                summary: Some(summary),
+                ..ScanReport::new(info, scanned)
+            }
+        }
+    };
+    report.to_json().map_err(Exit::failure)
 }
 
 /// Where commands other than `run` keep compiled code. Root's is in one place whatever the environment says: with `sudo -E`

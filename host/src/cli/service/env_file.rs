@@ -5,11 +5,9 @@
 
 use std::ops::Range;
 
-use clap::CommandFactory as _;
-
 use crate::cli::{
-    args::Cli,
     argv::{Request, respell},
+    commands,
 };
 
 /// What a new file looks like.
@@ -75,7 +73,7 @@ pub fn flags(text: &str) -> Result<Vec<String>, String> {
         .into_iter()
         .rfind(|found| found.key == FLAGS);
     let value = value.map(|found| found.value).unwrap_or_default();
-    let mut root = Cli::command();
+    let mut root = commands::root();
     root.build();
     let mut argv = vec!["run".to_owned()];
     argv.extend(words(&value));
@@ -222,8 +220,9 @@ struct Assignment {
     span: Range<usize>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 enum State {
+    #[default]
     BeforeKey,
     Key,
     BeforeValue,
@@ -238,96 +237,117 @@ enum State {
 
 /// The variables in order. What is no assignment is passed over, as systemd does.
 fn assignments(text: &str) -> Vec<Assignment> {
-    use State::{
-        BeforeKey, BeforeValue, Comment, CommentEscape, Double, DoubleEscape, Key, Single, Value,
-        ValueEscape,
-    };
-    let mut found = Vec::new();
-    let (mut key, mut value) = (String::new(), String::new());
-    let mut start = 0;
-    // Blanks behind this belong to an unquoted end and go.
-    let mut kept = 0;
-    let mut state = BeforeKey;
+    let mut reader = Reader::default();
     for (at, c) in text.char_indices() {
+        reader.state = reader.step(at, c);
+    }
+    if !matches!(
+        reader.state,
+        State::BeforeKey | State::Key | State::Comment | State::CommentEscape
+    ) {
+        reader.end_assignment(text.len());
+    }
+    reader.found
+}
+
+/// Reads an environment file character by character.
+#[derive(Default)]
+struct Reader {
+    found: Vec<Assignment>,
+    key: String,
+    value: String,
+    /// Where the assignment begins.
+    start: usize,
+    /// Blanks behind this belong to an unquoted end and go.
+    kept: usize,
+    state: State,
+}
+
+impl Reader {
+    /// Takes in a character, and returns the next state.
+    fn step(&mut self, at: usize, c: char) -> State {
+        use State::{
+            BeforeKey, BeforeValue, Comment, CommentEscape, Double, DoubleEscape, Key, Single,
+            Value, ValueEscape,
+        };
         let newline = matches!(c, '\n' | '\r');
         let blank = matches!(c, ' ' | '\t');
-        let next = match state {
+        match self.state {
             BeforeKey if newline || blank => BeforeKey,
             BeforeKey if matches!(c, '#' | ';') => Comment,
             BeforeKey => {
-                start = at;
-                key.clear();
-                value.clear();
-                kept = 0;
-                key.push(c);
+                self.begin_assignment(at, c);
                 Key
             }
             Key if newline => BeforeKey,
             Key if c == '=' => BeforeValue,
             Key => {
-                key.push(c);
+                self.key.push(c);
                 Key
             }
             BeforeValue | Value if newline => {
-                value.truncate(kept);
-                found.push(Assignment {
-                    key: key.trim().to_owned(),
-                    value: std::mem::take(&mut value),
-                    span: start..at + c.len_utf8(),
-                });
+                self.end_assignment(at + c.len_utf8());
                 BeforeKey
             }
             BeforeValue if c == '\'' => Single,
             BeforeValue if c == '"' => Double,
             BeforeValue | Value if c == '\\' => ValueEscape,
             BeforeValue if blank => BeforeValue,
-            BeforeValue | Value => {
-                value.push(c);
-                if !blank {
-                    kept = value.len();
-                }
+            Value if blank => {
+                self.value.push(c);
                 Value
             }
+            BeforeValue | Value => {
+                self.push(c);
+                Value
+            }
+            ValueEscape if newline => Value,
             ValueEscape => {
-                if !newline {
-                    value.push(c);
-                    kept = value.len();
-                }
+                self.push(c);
                 Value
             }
             Single if c == '\'' => BeforeValue,
             Double if c == '"' => BeforeValue,
             Double if c == '\\' => DoubleEscape,
             Single | Double => {
-                value.push(c);
-                kept = value.len();
-                state
+                self.push(c);
+                self.state
             }
+            DoubleEscape if newline => Double,
             DoubleEscape => {
-                if !newline {
-                    if !matches!(c, '"' | '\\' | '`' | '$') {
-                        value.push('\\');
-                    }
-                    value.push(c);
-                    kept = value.len();
+                if !matches!(c, '"' | '\\' | '`' | '$') {
+                    self.value.push('\\');
                 }
+                self.push(c);
                 Double
             }
             Comment if c == '\\' => CommentEscape,
             Comment if newline => BeforeKey,
             Comment | CommentEscape => Comment,
-        };
-        state = next;
+        }
     }
-    if !matches!(state, BeforeKey | Key | Comment | CommentEscape) {
-        value.truncate(kept);
-        found.push(Assignment {
-            key: key.trim().to_owned(),
-            value,
-            span: start..text.len(),
+
+    fn begin_assignment(&mut self, at: usize, c: char) {
+        self.start = at;
+        self.key = c.to_string();
+        self.value.clear();
+        self.kept = 0;
+    }
+
+    /// Adds a character that stays, also as the last one.
+    fn push(&mut self, c: char) {
+        self.value.push(c);
+        self.kept = self.value.len();
+    }
+
+    fn end_assignment(&mut self, end: usize) {
+        self.value.truncate(self.kept);
+        self.found.push(Assignment {
+            key: self.key.trim().to_owned(),
+            value: std::mem::take(&mut self.value),
+            span: self.start..end,
         });
     }
-    found
 }
 
 #[cfg(test)]

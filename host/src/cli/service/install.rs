@@ -12,6 +12,9 @@ pub const UNIT_TEXT: &str = include_str!("../../../../deploy/systemd/gpud.servic
 /// Where a service may start gpud from, the first found counts: GPUd's two, and that of packages.
 pub const BINARIES: [&str; 3] = ["/usr/local/bin/gpud", "/usr/sbin/gpud", "/usr/bin/gpud"];
 
+/// This folder is there while systemd is process 1: sd_booted(3).
+const BOOTED: &str = "/run/systemd/system";
+
 /// The folder that stands for `/`.
 #[derive(Debug, Clone)]
 pub struct Root(pub Option<PathBuf>);
@@ -23,6 +26,11 @@ impl Root {
             Some(root) => root.join(path.trim_start_matches('/')),
             None => PathBuf::from(path),
         }
+    }
+
+    /// Whether systemd started the machine. Of a folder that stands for `/` this is not asked.
+    pub fn is_booted_by_systemd(&self) -> bool {
+        self.0.is_some() || Path::new(BOOTED).is_dir()
     }
 
     /// The environment of the service.

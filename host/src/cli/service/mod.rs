@@ -1,17 +1,12 @@
-//! `gpud up` and `gpud down`: gpud as a service of systemd.
+//! gpud as a service of systemd: what `gpud up`, `gpud down` and `gpud update` share.
 //!
 //! The unit file is gpud's and rewritten each time; `/etc/default/gpud` is the operator's: `up` changes the flags that
 //! it was given and leaves the rest.
 
-mod down;
 pub(super) mod env_file;
 pub(super) mod install;
 pub mod systemctl;
-mod takeover;
-mod up;
-
-pub use down::down;
-pub use up::{UpOptions, up};
+pub(super) mod takeover;
 
 /// The unit's name.
 pub const UNIT: &str = "gpud.service";

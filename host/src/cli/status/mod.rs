@@ -3,6 +3,7 @@
 //! The daemon is found by the file that it keeps in its data folder, so that one on another port is found as well. With
 //! `--classic` the output is GPUd's, line by line as it is found out; else the daemon's summary of the machine.
 
+mod args;
 pub(super) mod ask;
 mod print;
 
@@ -15,9 +16,10 @@ use std::{
 use tokio::time::{Instant, sleep};
 
 pub(super) use self::ask::Daemon;
-use self::print::Document;
+use self::{args::StatusArgs, print::Document};
 use super::{
     client::{Client, ClientError, DEFAULT_SERVER},
+    command::{Action, Command, CommandContext},
     exit::Exit,
     live::{self, MachineSnapshot},
     metadata::machine_id,
@@ -29,14 +31,21 @@ use crate::{
     service::presence::{self, Running},
 };
 
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<StatusArgs>(
+    "status",
+    "Say whether the daemon runs, where, and what it finds",
+)
+.with_aliases(&["st"]);
+
 /// How long a daemon that runs may take until it answers: init plugins come first.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Between two looks of `--watch`.
 const WATCH: Duration = Duration::from_secs(3);
-/// Entries of the history that are shown.
-const LAST_EVENTS: u32 = 5;
+/// Entries of the history that are read: what many checks say of one thing is shown as one.
+const LAST_EVENTS: u32 = 100;
 /// Puts the cursor into the corner and clears the screen.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// The word for programs.
@@ -55,6 +64,12 @@ pub struct StatusOptions {
     pub json: bool,
     /// GPUd's layout.
     pub classic: bool,
+}
+
+impl Action for StatusOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        status(&self, context.stdout).await
+    }
 }
 
 /// Looks and prints.

@@ -172,9 +172,8 @@ mod tests {
         #[test]
         fn it_ends(looks in prop::collection::vec((0_u32..3, any::<bool>(), any::<bool>()), 1..80)) {
             let mut watch = Watch::new("2", LIMITS);
-            let mut verdict = Verdict::Undecided;
             for (second, (pid, is_new, answers)) in (0_u64..).zip(looks) {
-                verdict = watch.judge(Duration::from_secs(second), &daemon(pid, if is_new { "2" } else { "1" }, answers));
+                let verdict = watch.judge(Duration::from_secs(second), &daemon(pid, if is_new { "2" } else { "1" }, answers));
                 if verdict != Verdict::Undecided {
                     break;
                 }

@@ -5,6 +5,7 @@
 //! `program` and `health` decide and are pure. `source`, `fetch`, `installed` and `restart` touch the machine.
 
 mod archive;
+mod args;
 mod fetch;
 mod health;
 mod installed;
@@ -18,10 +19,10 @@ mod version;
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use self::{
+    args::UpdateArgs,
     health::Limits,
     installed::Installed,
     release::{Archive, Step, Wanted},
@@ -29,18 +30,22 @@ use self::{
     source::Source,
 };
 use super::{
-    args::CommonArgs,
+    command::{Action, Command, CommandContext},
     data_dir::data_dir,
     exit::Exit,
-    options::Action,
     service::{env_file, install::Root},
     terminal::Terminal,
-    update_args::{UpdateArgs, UpdateCommand},
 };
 use crate::node::{
     local_file,
     system::{euid, glibc_version},
 };
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command = Command::new::<UpdateArgs>(
+    "update",
+    "Replace gpud by a release that you name, and go back if it does not come up",
+);
 
 /// What `gpud update check` prints.
 pub const NO_CHECK: &str = "nobody is asked for the latest version: `gpud update --from PLACE --dry-run` says what a place has";
@@ -78,31 +83,10 @@ pub struct UpdateOptions {
     pub install_root: Option<PathBuf>,
 }
 
-/// Turns the flags into an action.
-///
-/// # Errors
-/// No place is named, or one that is none.
-pub fn action(args: UpdateArgs) -> Result<(CommonArgs, Action), String> {
-    if let Some(UpdateCommand::Check(args)) = args.check {
-        return Ok((args.common, Action::NotHere(NO_CHECK)));
+impl Action for UpdateOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        update(self, context.stdout).await
     }
-    let length = |nanoseconds: i64| Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0));
-    let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let options = UpdateOptions {
-        source: Source::parse(&args.from)?,
-        version: args.version.and_then(given),
-        public_key: args.public_key,
-        allow_downgrade: args.allow_downgrade,
-        dry_run: args.dry_run,
-        restart: args.restart.and_then(given),
-        limits: Limits {
-            wait: length(args.wait.0),
-            settle: length(args.settle.0),
-        },
-        data_dir: args.data_dir.filter(|path| !path.as_os_str().is_empty()),
-        install_root: args.install_root,
-    };
-    Ok((args.common, Action::Update(Box::new(options))))
 }
 
 /// Replaces the installed program, has the daemon restarted, and waits until it answers. Gives what to print.

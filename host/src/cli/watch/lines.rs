@@ -4,7 +4,11 @@ use super::model::{Model, Pane};
 use crate::{
     cli::{
         ages,
-        live::{MachineSnapshot, machine},
+        live::{
+            MachineSnapshot,
+            gathered::{Gathered, gathered},
+            machine,
+        },
         scan::show::short_name,
         table::wrap,
         terminal::printable,
@@ -234,7 +238,12 @@ impl Page {
     }
 
     fn events(&mut self, entries: &[HistoryEntry]) {
-        for entry in entries {
+        // Who looks for a check finds it by itself.
+        let shown = match self.filter.is_empty() {
+            true => gathered(entries),
+            false => entries.iter().map(Gathered::single).collect(),
+        };
+        for Gathered { entry, checks } in shown {
             let (what, message) = machine::in_words(entry);
             let tone = Tone::of_word(&what);
             let about = entry
@@ -247,7 +256,10 @@ impl Page {
             let time = ages::moment(entry.last_time.0.unwrap_or(0));
             let time = time.replace('T', " ").trim_end_matches('Z').to_owned();
             let head = format!("{time} {what:<9} ");
-            let check = short_name(&entry.component);
+            let check = match checks {
+                0 | 1 => short_name(&entry.component),
+                checks => format!("{checks} checks"),
+            };
             let text = match about {
                 "" => format!("{check}: {message}"),
                 about => format!("{about}, {check}: {message}"),

@@ -3,6 +3,7 @@
 //! [`model`] and [`lines`] are plain values, [`draw`] puts them onto a screen of any size, and [`screen`] makes sure that
 //! the terminal is as it was before, however this ends.
 
+mod args;
 mod draw;
 mod lines;
 mod model;
@@ -21,15 +22,21 @@ use tokio::{
 };
 
 use self::{
+    args::WatchArgs,
     model::{Flow, Model},
     screen::Screen,
 };
 use super::{
     client::{Client, token::ClientToken},
+    command::{Action, Command, CommandContext},
     exit::Exit,
     live::{self, MachineSnapshot},
 };
 use crate::{node::clock::Clock, service::presence};
+
+/// The entry of the table of commands.
+pub(super) const COMMAND: Command =
+    Command::new::<WatchArgs>("watch", "Watch what the daemon finds, live, full screen");
 
 /// Between two questions to the daemon.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -49,6 +56,12 @@ pub struct WatchOptions {
     pub server: String,
     /// Where the token is, if not in the data folder.
     pub token_file: Option<PathBuf>,
+}
+
+impl Action for WatchOptions {
+    async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
+        watch(&self, context.stdout.has_color()).await
+    }
 }
 
 /// Shows what the daemon finds until somebody ends it.

@@ -221,3 +221,24 @@ pub(crate) fn tls() -> Result<ClientConfig, PackRefusal> {
         .with_no_client_auth();
     Ok(config)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_registry_without_tls_is_named_with_the_flag_for_it() {
+        let plain = Error::new(
+            ErrorKind::InvalidData,
+            "received corrupt message of type InvalidContentType",
+        );
+        assert_eq!(
+            no_tls("hub.example", &plain),
+            "hub.example does not speak TLS; --plain-http talks HTTP to it"
+        );
+        let other = Error::other("certificate expired");
+        assert_eq!(no_tls("hub.example", &other), "TLS: certificate expired");
+    }
+}

@@ -2,7 +2,7 @@ use super::super::{
     Commit, Latch, Location, STATE_FILE, Sample, StateChange, Store, StoreError, StoreOptions,
 };
 use super::{event, in_memory, insert};
-use crate::model::Health;
+use crate::model::{Health, Subject};
 
 const DAY: u64 = 24 * 3600 * 1000;
 
@@ -156,6 +156,7 @@ async fn marks_latches_history_and_metadata_read_back() {
         name: "n".to_owned(),
         health,
         reason: "r".to_owned(),
+        subject: (time == 2).then(|| Subject::Unit("u".to_owned())),
     };
     let changes = [
         change(3, Health::Unhealthy),

@@ -175,7 +175,8 @@ fn unprivileged<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 async fn a_read_only_store_goes_on_in_memory_with_its_content() {
     // (mode of the folder, mode of the file)
     for (folder_mode, file_mode) in [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)] {
-        let folder = tempfile::tempdir().unwrap();
+        // Not below TMPDIR, which may be a folder that only root can enter.
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
         let data = folder.path().join("100% data?");
         fill(&data).await;
         let file = state_file(&data);
@@ -287,4 +288,25 @@ async fn rows_of_a_file_that_was_read_are_not_doubled_when_the_store_moves_back(
     insert(&store, "c", event(999, "e", "new")).await;
     assert_eq!(store.move_to_file().await, Ok(true));
     assert_eq!(messages(&store, "c").await.len(), 201);
+}
+
+#[tokio::test]
+async fn a_file_of_version_2_gets_the_subjects_of_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let conn = Connection::open(state_file(folder.path())).unwrap();
+    conn.execute_batch(concat!(
+        include_str!("../schema_1.sql"),
+        include_str!("../schema_2.sql"),
+        "INSERT INTO state_change (component, time_ms, name, health, reason)
+         VALUES ('c', 1, 'n', 'Unhealthy', 'why');
+         PRAGMA user_version = 2;"
+    ))
+    .unwrap();
+    conn.close().unwrap();
+    let changes = open(folder.path()).state_history("c", 0).await.unwrap();
+    let shown: Vec<_> = changes
+        .iter()
+        .map(|change| (change.reason.as_str(), &change.subject))
+        .collect();
+    assert_eq!(shown, [("why", &None)]);
 }

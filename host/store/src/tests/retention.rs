@@ -43,6 +43,7 @@ async fn each_table_loses_exactly_what_is_past_its_retention() {
         name: "a".to_owned(),
         health: Health::Healthy,
         reason: reason.to_owned(),
+        subject: None,
     };
     for (age, what) in [(14 * DAY + 1000, "old"), (14 * DAY, "kept")] {
         insert(&store, "a", event((NOW - age) / 1000, "e", what)).await;

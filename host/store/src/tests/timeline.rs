@@ -1,14 +1,19 @@
 use super::super::{Cursor, Entry, Happening, StateChange, Store, TimelineRead};
 use super::{event, in_memory, insert};
-use crate::model::{Event, Health, Merge};
+use crate::model::{Event, Health, Merge, Subject};
 use proptest::prelude::*;
 
 async fn change(store: &Store, component: &str, time: u64, health: Health) {
+    change_of(store, component, time, health, None).await;
+}
+
+async fn change_of(store: &Store, component: &str, time: u64, health: Health, unit: Option<&str>) {
     let change = StateChange {
         time,
         name: "n".to_owned(),
         health,
         reason: "r".to_owned(),
+        subject: unit.map(|name| Subject::Unit(name.to_owned())),
     };
     store.record_state(component, change).await.unwrap();
 }
@@ -99,7 +104,7 @@ async fn since_when_states_are_what_they_are() {
     // A restart finds the same again.
     change(&store, "a", 4, Health::Initializing).await;
     change(&store, "a", 5, Health::Unhealthy).await;
-    let key = |component: &str| (component.to_owned(), "n".to_owned());
+    let key = |component: &str| (component.to_owned(), "n".to_owned(), None);
     let asked = vec![
         (key("a"), Health::Unhealthy),
         (key("b"), Health::Degraded),
@@ -110,6 +115,64 @@ async fn since_when_states_are_what_they_are() {
     change(&store, "a", 6, Health::Healthy).await;
     change(&store, "c", 7, Health::Healthy).await;
     assert_eq!(store.healthy_since().await.unwrap(), Some(6));
+}
+
+#[tokio::test]
+async fn states_of_one_name_with_different_subjects_have_histories_of_their_own() {
+    let store = in_memory();
+    let [a, b] = [Some("a"), Some("b")];
+    change_of(&store, "units", 1, Health::Healthy, None).await;
+    change_of(&store, "units", 2, Health::Unhealthy, a).await;
+    change_of(&store, "units", 3, Health::Unhealthy, b).await;
+    // A restart finds the same again.
+    change_of(&store, "units", 4, Health::Initializing, None).await;
+    change_of(&store, "units", 5, Health::Unhealthy, a).await;
+    change_of(&store, "units", 6, Health::Healthy, b).await;
+    let read = TimelineRead {
+        limit: 10,
+        ..TimelineRead::default()
+    };
+    let page = store.timeline(read.clone()).await.unwrap();
+    let shown: Vec<String> = page.entries.iter().map(about).collect();
+    assert_eq!(
+        shown,
+        [
+            "c6 Unhealthy > Healthy Some(Unit(\"b\"))",
+            "c3 Healthy > Unhealthy Some(Unit(\"b\"))",
+            "c2 Healthy > Unhealthy Some(Unit(\"a\"))",
+        ]
+    );
+    let key = |unit: Option<&str>| {
+        let subject = unit.map(|name| Subject::Unit(name.to_owned()));
+        ("units".to_owned(), "n".to_owned(), subject)
+    };
+    let asked = vec![(key(a), Health::Unhealthy), (key(b), Health::Healthy)];
+    let found = store.beginnings(asked).await.unwrap();
+    assert_eq!(found, [(key(a), 2), (key(b), 6)].into());
+    change_of(&store, "units", 7, Health::Healthy, a).await;
+    let page = store.timeline(read).await.unwrap();
+    let newest = page.entries.first().map(about);
+    let expected = "c7 Unhealthy > Healthy Some(Unit(\"a\"))";
+    assert_eq!(newest.as_deref(), Some(expected));
+}
+
+#[tokio::test]
+async fn a_state_that_goes_over_to_another_subject_began_with_the_first() {
+    let store = in_memory();
+    change_of(&store, "c", 1, Health::Healthy, None).await;
+    change_of(&store, "c", 2, Health::Unhealthy, Some("a")).await;
+    let key = ("c".to_owned(), "n".to_owned(), Some(Subject::Node));
+    let asked = vec![(key.clone(), Health::Unhealthy)];
+    let found = store.beginnings(asked).await.unwrap();
+    assert_eq!(found, [(key, 2)].into());
+}
+
+/// A change in a few words, with its subject.
+fn about(entry: &Entry) -> String {
+    let Happening::Change { subject, .. } = &entry.what else {
+        return short(entry);
+    };
+    format!("{} {subject:?}", short(entry))
 }
 
 #[tokio::test]

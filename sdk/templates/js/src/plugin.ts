@@ -1,4 +1,4 @@
-/** Fans that turn slower than they should. `check` asks; `report` and `speed` decide, and are pure. */
+/** Memory that runs short. `check` asks; `report` and `kibibytes` decide, and are pure. */
 
 import {
   type CheckContext,
@@ -14,53 +14,49 @@ import {
 /** What an operator can configure, as JSON schema. gpud refuses what does not fit. */
 const SCHEMA = {
   type: "object",
-  properties: { min_rpm: { type: "integer", minimum: 0 } },
+  properties: { min_available_percent: { type: "integer", minimum: 0, maximum: 100 } },
   additionalProperties: false,
 };
 
-/** A fan's file, and its speed where that could be read. */
-export interface Fan {
-  readonly path: string;
-  readonly rpm: number | undefined;
-}
-
-/** Revolutions per minute in a file of hwmon; `undefined` where it does not say. */
-export function speed(text: string | undefined): number | undefined {
-  return text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
+/** The number in a line of `/proc/meminfo`; `undefined` where there is none. */
+export function kibibytes(meminfo: string, name: string): number | undefined {
+  const line = meminfo.split("\n").find((line) => line.startsWith(`${name}:`)) ?? "";
+  const value = /^ *([0-9]{1,15}) kB$/.exec(line.slice(name.length + 1));
+  return value === null ? undefined : Number(value[1]);
 }
 
 /** The verdict. */
-export function report(context: CheckContext, minRpm: number, fans: readonly Fan[]): Report {
-  // `unsupported` would hide the component here.
-  if (fans.length === 0) return { states: [healthy(context, "this machine shows no fans")] };
-  const known = fans.flatMap(({ path, rpm }) => (rpm === undefined ? [] : [{ path, rpm }]));
-  const metrics = known.map(({ path, rpm }) => gauge("fan_rpm", rpm, { fan: path }));
-  const slow = known.filter(({ rpm }) => rpm < minRpm).map(({ path, rpm }) => `${path} at ${rpm} rpm`);
-  if (slow.length > 0) {
-    const reason = `${slow.length} of ${fans.length} fans are too slow: ${slow.slice(0, 8).join(", ")}`;
-    const suggestedActions = { description: "look at these fans", repairActions: ["hardware-inspection"] };
-    return { states: [degraded(context, reason, { suggestedActions })], metrics };
+export function report(context: CheckContext, minPercent: number, meminfo: string): Report {
+  const total = kibibytes(meminfo, "MemTotal");
+  const available = kibibytes(meminfo, "MemAvailable");
+  if (total === undefined || available === undefined || total === 0 || available > total) {
+    return { states: [degraded(context, "/proc/meminfo does not say how much memory is available")] };
   }
-  if (known.length === 0) return { states: [degraded(context, "no fan can be read")] };
-  return { states: [healthy(context, `${known.length} fans turn`)], metrics };
+  const metrics = [gauge("available_memory_bytes", available * 1024)];
+  const percent = Math.floor((available * 100) / total);
+  const reason = `${percent} % of memory is available`;
+  if (percent >= minPercent) return { states: [healthy(context, reason)], metrics };
+  const suggestedActions = {
+    description: "end or limit what uses the memory",
+    repairActions: ["check-user-app-and-gpu"],
+  };
+  return { states: [degraded(context, `${reason}, less than ${minPercent} %`, { suggestedActions })], metrics };
 }
 
 export default definePlugin({
   components: [
     {
       name: "{{name}}",
-      description: "Fans that turn slower than they should",
-      tags: ["fans"],
-      metrics: [{ name: "fan_rpm", help: "Speed of a fan, revolutions per minute" }],
+      description: "Memory that runs short",
+      tags: ["memory"],
+      metrics: [{ name: "available_memory_bytes", help: "Memory that programs can still get" }],
       configSchema: SCHEMA,
     },
   ],
 
   // A capability error that passes through becomes a state that says which source did not answer.
   check(context) {
-    const { min_rpm: minRpm = 300 } = config.document();
-    const files = sysfs.readGlob("/sys/class/hwmon/hwmon*/fan*_input", 64, 256);
-    const fans = files.map((file) => ({ path: file.path, rpm: speed(sysfs.textOf(file)) }));
-    return report(context, Number(minRpm), fans);
+    const { min_available_percent: minPercent = 5 } = config.document();
+    return report(context, Number(minPercent), sysfs.readText("/proc/meminfo"));
   },
 });

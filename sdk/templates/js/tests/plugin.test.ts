@@ -4,31 +4,39 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Denied, TimedOut } from "gpud-sdk";
 import { FakeHost } from "gpud-sdk/testing";
-import plugin, { speed } from "../src/plugin.ts";
+import plugin, { kibibytes } from "../src/plugin.ts";
 
-const fan = (index: number) => `/sys/class/hwmon/hwmon0/fan${index}_input`;
+const MEMINFO = "/proc/meminfo";
+const UNKNOWN = "/proc/meminfo does not say how much memory is available";
+const memory = (available: number) =>
+  `MemTotal:        1000 kB\nMemFree:           5 kB\nMemAvailable:     ${available} kB\n`;
 
-const CASES: [fans: (string | TimedOut)[], health: string, reason: string][] = [
-  [[], "healthy", "this machine shows no fans"],
-  [["900\n", "1200\n"], "healthy", "2 fans turn"],
-  [["900", "299"], "degraded", `1 of 2 fans are too slow: ${fan(1)} at 299 rpm`],
-  [["900", new TimedOut("read", 5_000)], "healthy", "1 fans turn"],
-  [["gone"], "degraded", "no fan can be read"],
+const CASES: [meminfo: string, health: string, reason: string][] = [
+  [memory(610), "healthy", "61 % of memory is available"],
+  [memory(290), "healthy", "29 % of memory is available"],
+  [memory(50), "healthy", "5 % of memory is available"],
+  [memory(49), "degraded", "4 % of memory is available, less than 5 %"],
+  ["", "degraded", UNKNOWN],
+  [memory(1001), "degraded", UNKNOWN],
+  ["MemTotal: 0 kB\nMemAvailable: 0 kB\n", "degraded", UNKNOWN],
 ];
 
-for (const [fans, health, reason] of CASES) {
-  test(reason, () => {
-    const files = Object.fromEntries(fans.map((content, index) => [fan(index), content]));
-    const [state] = new FakeHost({ files }).check(plugin).states;
+for (const [meminfo, health, reason] of CASES) {
+  test(`${JSON.stringify(meminfo)}: ${reason}`, () => {
+    const [state] = new FakeHost({ files: { [MEMINFO]: meminfo } }).check(plugin).states;
     assert.deepEqual([state?.health, state?.reason], [health, reason]);
   });
 }
 
-test("only numbers are speeds", () => {
-  assert.equal(speed("1200"), 1200);
-  for (const wrong of [undefined, "", "-1", "fast", "²", "9".repeat(5_000)]) assert.equal(speed(wrong), undefined);
+test("only numbers are sizes", () => {
+  assert.equal(kibibytes("MemTotal:  12 kB\n", "MemTotal"), 12);
+  for (const wrong of ["", "-1 kB", "12", "much kB", "² kB", `${"9".repeat(5_000)} kB`]) {
+    assert.equal(kibibytes(`MemTotal: ${wrong}\n`, "MemTotal"), undefined);
+  }
 });
 
-test("a missing grant is told", () => {
+test("trouble with a source is passed on", () => {
+  const files = { [MEMINFO]: new TimedOut("read", 5_000) };
+  assert.throws(() => new FakeHost({ files }).check(plugin), TimedOut);
   assert.throws(() => new FakeHost({ denied: ["sysfs"] }).check(plugin), Denied);
 });

@@ -1,6 +1,8 @@
-"""Fans that turn slower than they should. The class asks; `report` and `speed` decide, and are pure."""
+"""Memory that runs short. The class asks; `report` and `kibibytes` decide, and are pure."""
 
 from __future__ import annotations
+
+import re
 
 from gpud_sdk import (
     CheckContext,
@@ -18,51 +20,48 @@ from gpud_sdk import (
 # What an operator can configure, as JSON schema. gpud refuses what does not fit.
 SCHEMA = {
     "type": "object",
-    "properties": {"min_rpm": {"type": "integer", "minimum": 0}},
+    "properties": {"min_available_percent": {"type": "integer", "minimum": 0, "maximum": 100}},
     "additionalProperties": False,
 }
 
 
-def speed(text: str | None) -> int | None:
-    """Revolutions per minute in a file of hwmon; none where it does not say."""
-    return int(text) if text and len(text) <= 9 and text.isascii() and text.isdigit() else None
+def kibibytes(meminfo: str, name: str) -> int | None:
+    """The number in a line of /proc/meminfo; none where there is no such line."""
+    found = re.search(rf"^{name}: *([0-9]{{1,15}}) kB$", meminfo, re.MULTILINE)
+    return int(found[1]) if found else None
 
 
-def report(context: CheckContext, min_rpm: int, fans: dict[str, int | None]) -> Report:
-    """The verdict over fans by file."""
-    if not fans:
-        # Report.unsupported would hide the component here.
-        return Report.of(HealthState.healthy(context, "this machine shows no fans"))
-    known = {path: rpm for path, rpm in fans.items() if rpm is not None}
-    slow = [f"{path} at {rpm} rpm" for path, rpm in known.items() if rpm < min_rpm]
-    if slow:
-        reason = f"{len(slow)} of {len(fans)} fans are too slow: {', '.join(slow[:8])}"
-        state = HealthState.degraded(context, reason).action(RepairAction.HARDWARE_INSPECTION, "look at these fans")
-    elif not known:
-        state = HealthState.degraded(context, "no fan can be read")
+def report(context: CheckContext, min_percent: int, meminfo: str) -> Report:
+    """The verdict over the content of /proc/meminfo."""
+    total, available = kibibytes(meminfo, "MemTotal"), kibibytes(meminfo, "MemAvailable")
+    if not total or available is None or available > total:
+        return Report.of(HealthState.degraded(context, "/proc/meminfo does not say how much memory is available"))
+    percent = available * 100 // total
+    reason = f"{percent} % of memory is available"
+    if percent < min_percent:
+        state = HealthState.degraded(context, f"{reason}, less than {min_percent} %")
+        state = state.action(RepairAction.CHECK_USER_APP_AND_GPU, "end or limit what uses the memory")
     else:
-        state = HealthState.healthy(context, f"{len(known)} fans turn")
+        state = HealthState.healthy(context, reason)
     found = Report.of(state)
-    for path, rpm in known.items():
-        found.gauge("fan_rpm", rpm, {"fan": path})
+    found.gauge("available_memory_bytes", available * 1024)
     return found
 
 
-class FanCheck(Checker):
+class MemoryCheck(Checker):
     """The checker."""
 
     descriptor = Descriptor.of(
         Component(
             "{{name}}",
-            "Fans that turn slower than they should",
-            tags=["fans"],
-            metrics=[MetricDescription("fan_rpm", "Speed of a fan, revolutions per minute")],
+            "Memory that runs short",
+            tags=["memory"],
+            metrics=[MetricDescription("available_memory_bytes", "Memory that programs can still get")],
             config_schema=SCHEMA,
         )
     )
 
     def check(self, context: CheckContext) -> Report:
         """One check. A capability error that passes through becomes a state that says which source did not answer."""
-        min_rpm = config.document().get("min_rpm", 300)
-        files = sysfs.read_glob("/sys/class/hwmon/hwmon*/fan*_input", max_bytes_each=64, max_files=256)
-        return report(context, min_rpm, {file.path: speed(file.text()) for file in files})
+        min_percent = config.document().get("min_available_percent", 5)
+        return report(context, min_percent, sysfs.read_text("/proc/meminfo"))

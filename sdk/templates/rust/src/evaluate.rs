@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// What an operator can configure, as JSON schema. gpud refuses what does not fit.
 pub const SCHEMA: &str = r#"{
   "type": "object",
-  "properties": { "min_rpm": { "type": "integer", "minimum": 0 } },
+  "properties": { "min_available_percent": { "type": "integer", "minimum": 0, "maximum": 100 } },
   "additionalProperties": false
 }"#;
 
@@ -14,58 +14,53 @@ pub const SCHEMA: &str = r#"{
 #[derive(Debug, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// A fan below this is too slow, revolutions per minute.
-    pub min_rpm: u64,
+    /// Less available memory than this is too little, percent of all memory.
+    pub min_available_percent: u64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { min_rpm: 300 }
+        Self { min_available_percent: 5 }
     }
 }
 
-/// A fan, and its speed or why it could not be read.
-#[derive(Debug)]
-pub struct Fan {
-    /// Its file.
-    pub path: String,
-    /// Revolutions per minute.
-    pub rpm: Result<u64, String>,
+/// The memory of a machine, KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// All of it; not 0.
+    pub total: u64,
+    /// What programs can still get; at most the total.
+    pub available: u64,
 }
 
-/// The number in a file of hwmon.
-pub fn rpm(bytes: &[u8]) -> Result<u64, String> {
-    let text = String::from_utf8_lossy(bytes);
-    text.trim().parse().map_err(|_| format!("{:?} is no speed", text.trim()))
+impl Memory {
+    /// Reads `/proc/meminfo`; `None` where it does not say.
+    pub fn read(text: &str) -> Option<Self> {
+        let value = |name: &str| -> Option<u64> {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.trim().strip_suffix(" kB")?.parse().ok()
+        };
+        let (total, available) = (value("MemTotal:")?, value("MemAvailable:")?);
+        (total > 0 && available <= total).then_some(Self { total, available })
+    }
 }
 
 /// The verdict.
-pub fn report(context: &CheckContext, config: &Config, fans: &[Fan]) -> Report {
-    if fans.is_empty() {
-        // `Report::unsupported` would hide the component here.
-        return Report::of(HealthState::healthy(context, "this machine shows no fans"));
-    }
-    let mut slow = Vec::new();
-    let mut unread = Vec::new();
-    for fan in fans {
-        match &fan.rpm {
-            Ok(rpm) if *rpm < config.min_rpm => slow.push(format!("{} at {rpm} rpm", fan.path)),
-            Ok(_) => {}
-            Err(why) => unread.push(format!("{}: {why}", fan.path)),
-        }
-    }
-    let state = if !slow.is_empty() {
-        let reason = format!("{} of {} fans are too slow: {}", slow.len(), fans.len(), slow.join(", "));
-        HealthState::degraded(context, reason).action(RepairAction::HardwareInspection, "look at these fans")
-    } else if unread.len() == fans.len() {
-        HealthState::degraded(context, "no fan can be read").error(unread.join("; "))
-    } else {
-        HealthState::healthy(context, format!("{} fans turn", fans.len() - unread.len()))
+pub fn report(context: &CheckContext, config: &Config, memory: Option<Memory>) -> Report {
+    let Some(Memory { total, available }) = memory else {
+        let reason = "/proc/meminfo does not say how much memory is available";
+        return Report::of(HealthState::degraded(context, reason));
     };
-    fans.iter().fold(Report::of(state), |report, fan| match fan.rpm {
-        Ok(rpm) => report.gauge_with("fan_rpm", &[("fan", &fan.path)], rpm as f64),
-        Err(_) => report,
-    })
+    let percent = u128::from(available) * 100 / u128::from(total);
+    let limit = config.min_available_percent;
+    let state = if percent < u128::from(limit) {
+        let reason = format!("{percent} % of memory is available, less than {limit} %");
+        HealthState::degraded(context, reason)
+            .action(RepairAction::CheckUserAppAndGpu, "end or limit what uses the memory")
+    } else {
+        HealthState::healthy(context, format!("{percent} % of memory is available"))
+    };
+    Report::of(state).gauge("available_memory_bytes", available as f64 * 1024.0)
 }
 
 #[cfg(test)]
@@ -73,7 +68,9 @@ mod tests {
     use super::*;
     use gpud_sdk::{Health, Trigger};
 
-    fn judged(rpms: &[Result<u64, &str>]) -> Report {
+    const MEMINFO: &str = "MemTotal:        1000 kB\nMemFree:           5 kB\nMemAvailable:     610 kB\n";
+
+    fn judged(memory: Option<Memory>) -> Report {
         let context = CheckContext {
             component: "{{name}}".into(),
             now: 0,
@@ -83,35 +80,35 @@ mod tests {
             previous_check: None,
             extra: Vec::new(),
         };
-        let fan = |(at, rpm): (usize, &Result<u64, &str>)| Fan {
-            path: format!("fan{at}"),
-            rpm: rpm.map_err(str::to_owned),
-        };
-        let fans: Vec<_> = rpms.iter().enumerate().map(fan).collect();
-        report(&context, &Config::default(), &fans)
+        report(&context, &Config::default(), memory)
     }
 
     #[test]
-    fn slow_fans_are_named() {
-        for (rpms, health, reason) in [
-            (&[][..], Health::Healthy, "this machine shows no fans"),
-            (&[Ok(900), Ok(1200)], Health::Healthy, "2 fans turn"),
-            (&[Ok(900), Ok(299)], Health::Degraded, "1 of 2 fans are too slow: fan1 at 299 rpm"),
-            (&[Ok(900), Err("gone")], Health::Healthy, "1 fans turn"),
-            (&[Err("gone")], Health::Degraded, "no fan can be read"),
+    fn too_little_memory_is_degraded() {
+        for (available, health, reason) in [
+            (610, Health::Healthy, "61 % of memory is available"),
+            (290, Health::Healthy, "29 % of memory is available"),
+            (50, Health::Healthy, "5 % of memory is available"),
+            (49, Health::Degraded, "4 % of memory is available, less than 5 %"),
         ] {
-            let report = judged(rpms);
+            let report = judged(Some(Memory { total: 1000, available }));
             assert_eq!((&report.states[0].health, report.states[0].reason.as_str()), (&health, reason));
+            assert_eq!(report.metrics.len(), 1);
         }
-        assert!(judged(&[]).supported);
-        assert_eq!(judged(&[Ok(1), Err("x")]).metrics.len(), 1);
+        let unknown = judged(None);
+        assert_eq!((&unknown.states[0].health, unknown.metrics.len()), (&Health::Degraded, 0));
     }
 
     #[test]
-    fn only_numbers_are_speeds() {
-        assert_eq!(rpm(b"1200\n"), Ok(1200));
-        for bad in [&b""[..], b"-1", b"fast", b"\xff"] {
-            assert!(rpm(bad).is_err());
+    fn the_file_is_read_or_not_believed() {
+        assert_eq!(Memory::read(MEMINFO), Some(Memory { total: 1000, available: 610 }));
+        for wrong in [
+            "",
+            "MemTotal: 9 kB\n",
+            "MemTotal: 0 kB\nMemAvailable: 0 kB\n",
+            "MemTotal: 1 kB\nMemAvailable: 2 kB\n",
+        ] {
+            assert_eq!(Memory::read(wrong), None, "{wrong:?}");
         }
     }
 }

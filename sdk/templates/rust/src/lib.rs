@@ -1,31 +1,25 @@
-//! Fans that turn slower than they should. This file asks; `evaluate` decides.
+//! Memory that runs short. This file asks; `evaluate` decides.
 
 mod evaluate;
 
-use evaluate::{Config, Fan};
+use evaluate::{Config, Memory};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config, sysfs};
 
-/// Fans of one machine.
-const MAX_FANS: u32 = 256;
-/// One number.
-const MAX_BYTES: u32 = 64;
+/// Longest `/proc/meminfo`, bytes.
+const MAX_BYTES: u32 = 65_536;
 
-struct FanCheck;
+struct MemoryCheck;
 
-impl Checker for FanCheck {
+impl Checker for MemoryCheck {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let config: Config = serde_json::from_str(&config::document()).map_err(Error::failed)?;
         // `?` on a capability error becomes a state that says which source did not answer.
-        let files = sysfs::read_glob("/sys/class/hwmon/hwmon*/fan*_input", MAX_BYTES, MAX_FANS)?;
-        let fans = files.into_iter().map(|file| Fan {
-            path: file.path,
-            rpm: file.content.map_err(|error| format!("{error:?}")).and_then(|bytes| evaluate::rpm(&bytes)),
-        });
-        Ok(evaluate::report(context, &config, &fans.collect::<Vec<_>>()))
+        let text = sysfs::read_to_string("/proc/meminfo", MAX_BYTES)?;
+        Ok(evaluate::report(context, &config, Memory::read(&text)))
     }
 }
 
-gpud_sdk::export!(FanCheck: Descriptor::new("{{name}}", "Fans that turn slower than they should")
-    .tags(&["fans"])
-    .metric("fan_rpm", "Speed of a fan, revolutions per minute")
+gpud_sdk::export!(MemoryCheck: Descriptor::new("{{name}}", "Memory that runs short")
+    .tags(&["memory"])
+    .metric("available_memory_bytes", "Memory that programs can still get")
     .config_schema(evaluate::SCHEMA));

@@ -1,8 +1,8 @@
 //! Timelines: the verdict on a history of errors and reboots.
 
 use super::super::config::Kind;
-use super::super::policy::Codes;
 use super::*;
+use crate::policy::codes::Codes;
 
 const KIND: Kind = Kind {
     codes: Codes {

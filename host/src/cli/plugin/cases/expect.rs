@@ -123,7 +123,7 @@ impl Expect {
     pub fn differences(&self, step_result: &StepResult<'_>) -> Vec<String> {
         let mut found = Vec::new();
         match (&self.error, step_result.error) {
-            (None, Some(error)) => found.push(format!("there is no report: it {error}")),
+            (None, Some(error)) => found.push(format!("the check gave no report: {error}")),
             (Some(wanted), None) => found.push(format!(
                 "there is a report, and none was expected ({wanted})"
             )),
@@ -402,7 +402,7 @@ mod tests {
             ..StepResult::default()
         };
         let none = Expect::default().differences(&step_result);
-        assert_eq!(none, ["there is no report: it trapped: unreachable"]);
+        assert_eq!(none, ["the check gave no report: trapped: unreachable"]);
         let expect: Expect = serde_yaml::from_str("{error: {contains: trapped}}").unwrap();
         assert!(expect.differences(&step_result).is_empty());
     }

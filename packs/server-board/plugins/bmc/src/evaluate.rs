@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use gpud_builtin_ipmi::elist::Sensor;
 use gpud_builtin_ipmi::sensors::Status;
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_pack_common::{hold, names};
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Health, Recovery, RepairAction, Report, Trigger};
 use serde_json::json;
 

@@ -12,8 +12,9 @@ pub mod racadm;
 
 use gpud_builtin_ipmi::elist::{self, Sensor};
 use gpud_builtin_ipmi::freeipmi;
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
+use gpud_pack_common::dell::RACADM;
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use config::{Config, SCHEMA};
@@ -104,7 +105,7 @@ fn programs() -> Vec<Lister> {
         lister("ipmitool", &IPMITOOL, elist::parse),
         lister("ipmi-sensors", &FREEIPMI, freeipmi::parse),
     ];
-    let dell = racadm::PROGRAMS.into_iter();
+    let dell = RACADM.into_iter();
     programs.extend(dell.map(|program| lister(program, &racadm::ARGUMENTS, racadm::parse)));
     programs
 }

@@ -5,9 +5,9 @@ use gpud_builtin_ipmi::elist::Sensor;
 use gpud_builtin_ipmi::sensors::Status;
 use gpud_builtin_ipmi::states::{Class, State, Weight};
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::Finding;
 use gpud_pack_common::names;
 use gpud_sdk::RepairAction;
+use gpud_sdk::findings::Finding;
 
 use crate::config::Config;
 use crate::evaluate::POWER_SUPPLY;

@@ -6,12 +6,6 @@
 use gpud_builtin_ipmi::elist::Sensor;
 use gpud_builtin_ipmi::sensors::Status;
 
-/// Where Dell's packages put the program.
-pub const PROGRAMS: [&str; 3] = [
-    "/opt/dell/srvadmin/sbin/racadm",
-    "/opt/dell/srvadmin/bin/idracadm7",
-    "racadm",
-];
 /// What lists the sensors.
 pub const ARGUMENTS: [&str; 1] = ["getsensorinfo"];
 

@@ -2,9 +2,9 @@
 
 use gpud_builtin_ipmi::log::Entry;
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_pack_common::{hold, names};
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report, Trigger};
 
 use crate::info::Info;
@@ -33,6 +33,10 @@ pub const SCHEMA: &str = r#"{
     "ignored": {
       "description": "Entries that are no trouble, as \"sensor what\"; * stands for any text: \"Drive Slot*\".",
       "type": "array", "maxItems": 256, "items": { "type": "string" }, "default": []
+    },
+    "lifecycle_log": {
+      "description": "Whether racadm is also asked for Dell's Lifecycle log, for which it attaches a USB partition for a moment.",
+      "type": "boolean", "default": false
     }
   }
 }"#;
@@ -49,6 +53,8 @@ pub struct Config {
     keep_ms: u64,
     full: u64,
     ignored: Vec<String>,
+    /// Whether Dell's Lifecycle log is read as well.
+    pub lifecycle_log: bool,
 }
 
 impl Config {
@@ -62,16 +68,38 @@ impl Config {
             keep_ms: settings.number("keep_hours", 336, 1..=8_784) * HOUR_MS,
             full: settings.number("full_percent", 90, 0..=100),
             ignored: settings.words("ignored").unwrap_or_default(),
+            lifecycle_log: settings.flag("lifecycle_log", false),
         })
     }
 }
 
-/// Judges one reading: the log and how full it is, or why they are not known.
+/// What the controller's logs say, or why that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The newest entries of the event log.
+    pub log: Result<Vec<Entry>, String>,
+    /// Those of Dell's Lifecycle log, where it was asked for.
+    pub lifecycle: Option<Result<Vec<Entry>, String>>,
+    /// How full the event log is.
+    pub info: Option<Info>,
+}
+
+impl Reading {
+    /// Of the event log alone.
+    pub fn of(log: Result<Vec<Entry>, String>) -> Self {
+        Self {
+            log,
+            lifecycle: None,
+            info: None,
+        }
+    }
+}
+
+/// Judges one reading.
 pub fn judge(
     context: &CheckContext,
     config: &Config,
-    log: Result<&[Entry], &str>,
-    info: Option<Info>,
+    reading: &Reading,
     log_memory: &mut LogMemory,
     before: &Memory,
 ) -> (Report, Memory) {
@@ -81,7 +109,7 @@ pub fn judge(
     let mut found = Vec::new();
     let mut news = Vec::new();
     let mut healthy = String::new();
-    match log {
+    match &reading.log {
         Ok(entries) => {
             news = log_memory.take(context.now, config.keep_ms, entries);
             healthy = format!(
@@ -97,6 +125,19 @@ pub fn judge(
             &[],
         )),
     }
+    match &reading.lifecycle {
+        Some(Ok(entries)) => {
+            news.extend(log_memory.take_lifecycle(context.now, config.keep_ms, entries));
+        }
+        Some(Err(why)) => found.push(hold::unreadable(
+            "lifecycle log",
+            "server_event_log_unreadable",
+            "Dell's Lifecycle log",
+            why,
+            &[],
+        )),
+        None => {}
+    }
     log_memory
         .open
         .0
@@ -106,10 +147,11 @@ pub fn judge(
             true => "server_event_log_critical",
             false => "server_event_log_warning",
         };
-        let text = format!("{key} ({} by the controller's clock)", trouble.when);
+        let what = trouble.text.as_ref().unwrap_or(key);
+        let text = format!("{what} ({} by the controller's clock)", trouble.when);
         Finding::degraded(key.clone(), event, text).action(RepairAction::HardwareInspection, CHECK)
     }));
-    let info = info.unwrap_or_default();
+    let info = reading.info.unwrap_or_default();
     let full = info
         .used_percent
         .filter(|used| config.full > 0 && *used >= config.full);
@@ -143,10 +185,11 @@ pub fn judge(
 
 fn event(context: &CheckContext, entry: &Entry) -> Event {
     let over = if entry.asserted { "" } else { " (over)" };
-    let text = format!(
-        "{}: {}{over}, {} by the controller's clock",
-        entry.sensor, entry.what, entry.when
-    );
+    let what = match &entry.sentence {
+        Some(sentence) => sentence.text.clone(),
+        None => format!("{}: {}{over}", entry.sensor, entry.what),
+    };
+    let text = format!("{what}, {} by the controller's clock", entry.when);
     let key = format!("{} {}", entry.key(), entry.asserted);
     let mut event =
         Event::new(context.now, "server_event_log", entry.event_type(), text).merged_by(key, 300);
@@ -157,139 +200,4 @@ fn event(context: &CheckContext, entry: &Entry) -> Event {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::info;
-    use gpud_builtin_ipmi::log;
-    use gpud_builtin_shared::findings::test_context;
-    use gpud_sdk::Health;
-
-    const ECC: &str = "2,04/12/2024,10:21:30,Memory #0x01,Uncorrectable ECC,Asserted\n";
-
-    /// Checks with log and info, one after another.
-    fn run(
-        config: &str,
-        checks: &[(Result<&str, &str>, &str, Trigger)],
-    ) -> (Health, String, Vec<String>) {
-        let mut context = test_context("server-event-log", 1_000);
-        let config = Config::parse(config).unwrap();
-        let (mut log_memory, mut memory) = (LogMemory::default(), Memory::default());
-        let mut answer = (Health::Healthy, String::new(), Vec::new());
-        for (text, info, trigger) in checks {
-            context.now += 60_000;
-            context.trigger = trigger.clone();
-            let entries = text.map(log::parse);
-            let log = entries.as_ref().map(Vec::as_slice).map_err(|why| *why);
-            let (report, after) = judge(
-                &context,
-                &config,
-                log,
-                Some(info::parse(info)),
-                &mut log_memory,
-                &memory,
-            );
-            memory = after;
-            answer.0 = report.states[0].health.clone();
-            answer.1.clone_from(&report.states[0].reason);
-            answer
-                .2
-                .extend(report.events.into_iter().map(|event| event.name));
-        }
-        answer
-    }
-
-    #[test]
-    fn troubles_last_until_someone_looks() {
-        use Trigger::{Scheduled, SetHealthy};
-        let ecc = "Memory #0x01 Uncorrectable ECC (04/12/2024 10:21:30 by the controller's clock)";
-        let fine = "1 entries of the event log read, no open trouble";
-        for (config, checks, health, reason, events) in [
-            (
-                "{}",
-                vec![(Ok(ECC), "", Scheduled)],
-                Health::Healthy,
-                fine,
-                0,
-            ),
-            (
-                "{}",
-                vec![
-                    (Ok(""), "", Scheduled),
-                    (Ok(ECC), "", Scheduled),
-                    (Ok(ECC), "", Scheduled),
-                ],
-                Health::Degraded,
-                ecc,
-                1,
-            ),
-            (
-                "{}",
-                vec![
-                    (Ok(""), "", Scheduled),
-                    (Ok(ECC), "", Scheduled),
-                    (Ok(ECC), "", SetHealthy),
-                ],
-                Health::Healthy,
-                fine,
-                2,
-            ),
-            (
-                r#"{"ignored":["memory*"]}"#,
-                vec![(Ok(""), "", Scheduled), (Ok(ECC), "", Scheduled)],
-                Health::Healthy,
-                fine,
-                1,
-            ),
-            (
-                "{}",
-                vec![
-                    (Ok(""), "", Scheduled),
-                    (Ok(ECC), "", Scheduled),
-                    (Err("busy"), "", Scheduled),
-                ],
-                Health::Degraded,
-                &format!("the controller's event log cannot be read (busy); {ecc}"),
-                2,
-            ),
-            (
-                "{}",
-                vec![(Ok(""), "Percent Used : 95%", Scheduled)],
-                Health::Degraded,
-                &format!("the event log is 95 % full. {CLEAR_IT}"),
-                1,
-            ),
-            (
-                "{}",
-                vec![(Ok(""), "Percent Used : 95%\nOverflow : true", Scheduled)],
-                Health::Degraded,
-                &format!("the event log is full, and entries were lost. {CLEAR_IT}"),
-                1,
-            ),
-            (
-                r#"{"full_percent":0}"#,
-                vec![(Ok(ECC), "Percent Used : 95%", Scheduled)],
-                Health::Healthy,
-                fine,
-                0,
-            ),
-        ] {
-            let (found, said, told) = run(config, &checks);
-            assert_eq!(
-                (found, said.as_str(), told.len()),
-                (health, reason, events),
-                "{told:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_schema_says_the_same() {
-        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
-        let default = |key: &str| schema["properties"][key]["default"].clone();
-        let config = serde_json::json!({
-            "keep_hours": default("keep_hours"), "full_percent": default("full_percent"), "ignored": default("ignored"),
-        });
-        assert_eq!(Config::parse(&config.to_string()), Config::parse("{}"));
-        assert!(Config::parse("{").is_err());
-    }
-}
+mod tests;

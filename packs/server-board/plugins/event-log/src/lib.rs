@@ -1,20 +1,21 @@
 //! `server-event-log`: the system event log (SEL) of the management controller: new entries as events, troubles until
 //! they are over or someone has looked, and whether the log has room.
 //!
-//! Asked through `ipmitool`, or FreeIPMI's `ipmi-sel` where that is missing, and the kernel's own device. The log is read and
-//! never cleared.
+//! Asked through `ipmitool`, or FreeIPMI's `ipmi-sel` or Dell's `racadm` where that is missing, and the kernel's own device.
+//! The log is read and never cleared.
 
 pub mod evaluate;
 pub mod info;
 pub mod log_memory;
+pub mod racadm;
 
-use gpud_builtin_ipmi::log::Entry;
 use gpud_builtin_ipmi::{elist, freeipmi_log, log};
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
+use gpud_pack_common::dell::RACADM;
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
-use evaluate::{Config, SCHEMA};
+use evaluate::{Config, Reading, SCHEMA};
 use log_memory::LogMemory;
 
 /// Where ipmitool looks for the device.
@@ -27,6 +28,8 @@ const INFO_SECONDS: u32 = 8;
 const SENSOR_SECONDS: u32 = 30;
 const INTERVAL: u64 = 5 * 60;
 const MEMORY: &str = "kept";
+/// It can be asked for more than the entries.
+const IPMITOOL: &str = "ipmitool";
 /// Without options of the locale's or of a configuration file's, with the direction of each event.
 const FREEIPMI: [&str; 6] = [
     "-v",
@@ -47,40 +50,31 @@ impl Checker for ServerEventLog {
                 "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
             return Ok(findings::unsupported(context, reason));
         }
-        let Some(Reading {
-            entries,
-            is_ipmitool,
-        }) = read_log()?
-        else {
-            let reason = "neither ipmitool nor ipmi-sel (FreeIPMI) is installed";
+        let Some((mut reading, program)) = read_log(&config)? else {
+            let reason = "neither ipmitool nor ipmi-sel (FreeIPMI) nor racadm (Dell) is installed";
             return Ok(findings::unsupported(context, reason));
         };
         // Where the log does not answer, nothing else will.
-        let info = match entries.is_ok() && is_ipmitool {
-            true => ask::ask("ipmitool", &["-I", "open", "sel", "info"], INFO_SECONDS)?
-                .output()
-                .ok(),
-            false => None,
-        };
+        let has_more = program == IPMITOOL && reading.log.is_ok();
+        if has_more {
+            let answer = ask::ask(IPMITOOL, &["-I", "open", "sel", "info"], INFO_SECONDS)?;
+            reading.info = answer.output().ok().map(|text| info::parse(&text));
+        }
         let saved = state::get_string(MEMORY)?;
         let mut log_memory = LogMemory::restore(saved.as_deref());
-        if entries.is_ok() && is_ipmitool && log_memory.open.is_any_lasting() {
+        if reading.log.is_ok() {
+            log_memory.read_by(program);
+        }
+        if has_more && log_memory.open.is_any_lasting() {
             // Some controllers never log the end; their sensors show it.
             let arguments = ["-I", "open", "sdr", "elist", "all"];
             // A sensor that fails makes ipmitool end with 1 after it has listed all others.
-            if let Answer::Said(said) = ask::ask("ipmitool", &arguments, SENSOR_SECONDS)? {
+            if let Answer::Said(said) = ask::ask(IPMITOOL, &arguments, SENSOR_SECONDS)? {
                 log_memory.open.compare(&elist::parse(&said.stdout));
             }
         }
         let before = Memory::load()?;
-        let (report, after) = evaluate::judge(
-            context,
-            &config,
-            entries.as_ref().map(Vec::as_slice).map_err(String::as_str),
-            info.as_deref().map(info::parse),
-            &mut log_memory,
-            &before,
-        );
+        let (report, after) = evaluate::judge(context, &config, &reading, &mut log_memory, &before);
         after.keep(&before)?;
         let text = log_memory.save();
         if saved.as_ref() != Some(&text) {
@@ -90,34 +84,42 @@ impl Checker for ServerEventLog {
     }
 }
 
-/// What a program says of the log.
-struct Reading {
-    /// The newest entries, or why they are not known.
-    entries: Result<Vec<Entry>, String>,
-    /// Whether it is ipmitool, which can be asked for more.
-    is_ipmitool: bool,
+/// The reading of the first program that is there, and its name; nothing where none is.
+fn read_log(config: &Config) -> Result<Option<(Reading, &'static str)>, AccessError> {
+    let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
+    match ask::ask(IPMITOOL, &arguments, LOG_SECONDS)? {
+        Answer::Missing => {}
+        answer => {
+            let log = answer.output().map(|text| log::parse(&text));
+            return Ok(Some((Reading::of(log), IPMITOOL)));
+        }
+    }
+    if let Some(answer) = ask_other("ipmi-sel", &FREEIPMI)? {
+        let log = answer.output().map(|text| freeipmi_log::parse(&text));
+        return Ok(Some((Reading::of(log), "ipmi-sel")));
+    }
+    for program in RACADM {
+        let Some(answer) = ask_other(program, &racadm::EVENT_LOG)? else {
+            continue;
+        };
+        let log = answer.output().and_then(|text| racadm::event_log(&text));
+        let mut reading = Reading::of(log);
+        if config.lifecycle_log && reading.log.is_ok() {
+            let answer = ask_other(program, &racadm::LIFECYCLE_LOG)?;
+            let text = answer.map(Answer::output);
+            reading.lifecycle = text.map(|text| text.and_then(|text| racadm::lifecycle_log(&text)));
+        }
+        return Ok(Some((reading, "racadm")));
+    }
+    Ok(None)
 }
 
-/// The reading of the first program that is there; nothing where neither is.
-fn read_log() -> Result<Option<Reading>, AccessError> {
-    let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
-    Ok(match ask::ask("ipmitool", &arguments, LOG_SECONDS)? {
-        Answer::Missing => match ask::ask("ipmi-sel", &FREEIPMI, LOG_SECONDS) {
-            // An older grant of the operator's does not have it.
-            Ok(Answer::Missing) | Err(AccessError::Denied(_)) => None,
-            answer => {
-                let text = answer?.output();
-                Some(Reading {
-                    entries: text.map(|text| freeipmi_log::parse(&text)),
-                    is_ipmitool: false,
-                })
-            }
-        },
-        answer => Some(Reading {
-            entries: answer.output().map(|text| log::parse(&text)),
-            is_ipmitool: true,
-        }),
-    })
+/// Asks a program that an older grant of the operator's may not have; nothing where it is not there.
+fn ask_other(program: &str, arguments: &[&str]) -> Result<Option<Answer>, AccessError> {
+    match ask::ask(program, arguments, LOG_SECONDS) {
+        Ok(Answer::Missing) | Err(AccessError::Denied(_)) => Ok(None),
+        answer => answer.map(Some),
+    }
 }
 
 fn has_device() -> Result<bool, AccessError> {

@@ -9,8 +9,14 @@ use serde::{Deserialize, Serialize};
 pub struct LogMemory {
     /// Which entries are no news.
     pub seen: SeenEntries,
+    /// Which entries of Dell's Lifecycle log are no news.
+    #[serde(default)]
+    pub lifecycle: SeenEntries,
     /// The open troubles.
     pub open: Open,
+    /// The program that the event log was read with.
+    #[serde(default)]
+    program: String,
 }
 
 impl LogMemory {
@@ -19,6 +25,15 @@ impl LogMemory {
         saved
             .and_then(|saved| serde_json::from_str(saved).ok())
             .unwrap_or_default()
+    }
+
+    /// Notes which program the event log was read with: another one has other words for the same entries, which are no
+    /// news.
+    pub fn read_by(&mut self, program: &str) {
+        if !self.program.is_empty() && self.program != program {
+            self.seen = SeenEntries::default();
+        }
+        program.clone_into(&mut self.program);
     }
 
     /// As text.
@@ -30,6 +45,20 @@ impl LogMemory {
     pub fn take<'a>(&mut self, now: u64, keep_ms: u64, entries: &'a [Entry]) -> Vec<&'a Entry> {
         let new = self.seen.take(entries);
         self.open.take(now, keep_ms, entries, &new);
+        new
+    }
+
+    /// Takes a reading of Dell's Lifecycle log, which nobody clears; gives the entries that are new.
+    pub fn take_lifecycle<'a>(
+        &mut self,
+        now: u64,
+        keep_ms: u64,
+        entries: &'a [Entry],
+    ) -> Vec<&'a Entry> {
+        let new = self.lifecycle.take(entries);
+        if !entries.is_empty() {
+            self.open.take(now, keep_ms, entries, &new);
+        }
         new
     }
 }
@@ -60,6 +89,22 @@ mod tests {
             .map(|(key, one)| (key.as_str(), one.critical))
             .collect();
         assert_eq!(left, [("Memory #0x01 Uncorrectable ECC", true)]);
+    }
+
+    #[test]
+    fn another_program_has_no_news() {
+        let all = log::parse(LOG);
+        let other = log::parse(&LOG.replace("#0x30", "1A"));
+        let mut log_memory = LogMemory::default();
+        log_memory.take(1, 100, &[]);
+        log_memory.read_by("racadm");
+        assert_eq!(log_memory.take(2, 100, &other[..1]).len(), 1);
+        let mut log_memory = LogMemory::restore(Some(&log_memory.save()));
+        log_memory.read_by("racadm");
+        assert_eq!(log_memory.take(3, 100, &other[..2]).len(), 1);
+        log_memory.read_by("ipmitool");
+        assert_eq!(log_memory.take(4, 100, &all[..2]).len(), 0);
+        assert_eq!(log_memory.take(5, 100, &all).len(), 1);
     }
 
     /// What earlier versions kept.

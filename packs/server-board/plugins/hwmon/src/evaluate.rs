@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpud_builtin_board_sensors::sensor::{Kind, Sensor};
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, RepairAction, Report, Trigger};
 use serde_json::json;
 

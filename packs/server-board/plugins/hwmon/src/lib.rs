@@ -8,7 +8,7 @@ pub mod watch;
 
 use gpud_builtin_board_sensors::sensor::{self, ROOT};
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::{self, Memory};
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
 
 use config::{Config, SCHEMA};

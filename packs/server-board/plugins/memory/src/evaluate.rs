@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gpud_builtin_edac::counters::Dimm;
 use gpud_builtin_edac::memory::Memory as Counters;
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};
 
@@ -167,7 +167,7 @@ pub fn judge(
 mod tests {
     use super::*;
     use gpud_builtin_edac::counters;
-    use gpud_builtin_shared::findings::test_context;
+    use gpud_sdk::testing::test_context;
     use gpud_sdk::{Health, Trigger};
     use proptest::prelude::*;
 

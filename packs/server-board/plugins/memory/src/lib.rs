@@ -5,7 +5,7 @@ pub mod evaluate;
 
 use gpud_builtin_edac::counters::{self, CONTROLLER_FILES, DIMM_FILES, Dimm};
 use gpud_builtin_edac::memory::Memory as Counters;
-use gpud_builtin_shared::findings::{self, Memory};
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA};

@@ -69,6 +69,8 @@ pub struct Tree {
     pub unread: usize,
     /// The first of them, and why.
     pub first_unread: Option<String>,
+    /// Links to resources that the service does not have (HTTP 404), as some firmware keeps.
+    pub absent: Vec<String>,
 }
 
 /// Walks the tree. `fetch` reads the resources that a text names, as `redfish-get` takes it.
@@ -77,7 +79,7 @@ pub struct Tree {
 /// Why the service could not be read: the root gave nothing, or everything below it is refused.
 pub fn crawl(mut fetch: impl FnMut(&str) -> Result<String, String>) -> Result<Tree, String> {
     let mut tree = Tree::default();
-    let mut known = BTreeSet::from([format!("{ROOT}/"), ROOT.to_owned()]);
+    let mut known = BTreeSet::from([ROOT.to_owned()]);
     let mut level = vec![format!("{ROOT}/")];
     for depth in 0..=MAX_LEVELS {
         let mut next = Vec::new();
@@ -98,25 +100,41 @@ pub fn crawl(mut fetch: impl FnMut(&str) -> Result<String, String>) -> Result<Tr
                         next.extend(links(&page));
                         tree.pages.push(page);
                     }
-                    Err(why) => tree.miss(1, &why),
+                    Err(Missing::Absent(path)) => tree.absent.push(path),
+                    Err(Missing::Unread(why)) => tree.miss(1, &why),
                 }
             }
             if read < group.len() {
                 tree.miss(group.len() - read, "no answer");
             }
         }
-        next.retain(|path| known.insert(path.clone()));
+        // One resource has two names: with a slash at its end, and without.
+        next.retain(|path| known.insert(path.trim_end_matches('/').to_owned()));
         next.truncate(MAX_PAGES.saturating_sub(tree.pages.len()));
         if next.is_empty() {
             break;
         }
         level = next;
     }
-    match (tree.pages.len(), &tree.first_unread) {
-        (0 | 1, Some(why)) => Err(why.clone()),
-        (0, None) => Err("the service root gave no document".to_owned()),
+    match (tree.pages.len(), &tree.first_unread, tree.absent.first()) {
+        (0 | 1, Some(why), _) => Err(why.clone()),
+        (0 | 1, None, Some(path)) => Err(absent(path)),
+        (0, None, None) => Err("the service root gave no document".to_owned()),
         _ => Ok(tree),
     }
+}
+
+/// That the service does not have a resource.
+pub fn absent(path: &str) -> String {
+    format!("{path} gave HTTP 404")
+}
+
+/// Why a resource gave no document.
+enum Missing {
+    /// The service does not have it: its path.
+    Absent(String),
+    /// It could not be read.
+    Unread(String),
 }
 
 impl Tree {
@@ -139,7 +157,7 @@ fn grouped(paths: &[String]) -> String {
 }
 
 /// The documents of one call, or why there is none.
-fn answers(text: &str) -> Vec<Result<Page, String>> {
+fn answers(text: &str) -> Vec<Result<Page, Missing>> {
     let mut found = Vec::new();
     let mut body = String::new();
     for line in text.lines() {
@@ -157,12 +175,13 @@ fn answers(text: &str) -> Vec<Result<Page, String>> {
                 path: path.to_owned(),
                 document,
             }),
-            ("200", Err(_)) => Err(format!("{path} is no JSON")),
-            ("401" | "403", _) => Err(format!(
+            ("404", _) => Err(Missing::Absent(path.to_owned())),
+            ("200", Err(_)) => Err(Missing::Unread(format!("{path} is no JSON"))),
+            ("401" | "403", _) => Err(Missing::Unread(format!(
                 "{path} is refused (HTTP {status}): check the credential"
-            )),
-            ("000", _) => Err(format!("{path} gave no answer")),
-            _ => Err(format!("{path} gave HTTP {status}")),
+            ))),
+            ("000", _) => Err(Missing::Unread(format!("{path} gave no answer"))),
+            _ => Err(Missing::Unread(format!("{path} gave HTTP {status}"))),
         });
     }
     found
@@ -197,13 +216,22 @@ fn links(page: &Page) -> Vec<String> {
     if let Some(members) = document.get("Members").and_then(Value::as_array) {
         // A member that is more than a link is read already.
         let is_link = |member: &&Value| member.as_object().is_some_and(|one| one.len() == 1);
-        let from = match kind {
-            "LogEntryCollection" => members.len().saturating_sub(MAX_ENTRIES),
-            _ => 0,
-        };
-        members.iter().skip(from).filter(is_link).for_each(&mut add);
+        let mut members: Vec<&Value> = members.iter().filter(is_link).collect();
+        if kind == "LogEntryCollection" {
+            // Some services list the newest first.
+            members.sort_by_key(|member| entry_number(member));
+            let excess = members.len().saturating_sub(MAX_ENTRIES);
+            members.drain(..excess);
+        }
+        members.into_iter().for_each(&mut add);
     }
     found
+}
+
+/// The number that ends the path of a log entry; nothing where it ends with a name.
+fn entry_number(member: &Value) -> Option<u64> {
+    let path = member.get("@odata.id")?.as_str()?.trim_end_matches('/');
+    path.rsplit('/').next()?.parse().ok()
 }
 
 /// Of `#LogService.v1_1_0.LogService` the last word.

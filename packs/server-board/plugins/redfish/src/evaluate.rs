@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_pack_common::hold;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, Evidence, Recovery, RepairAction, Report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::config::Config;
-use crate::crawl::Tree;
+use crate::crawl::{self, Tree};
 use crate::entries::{self, Entry};
 use crate::parts::{self, Health, Kind, Part};
 
@@ -113,7 +113,7 @@ pub fn judge(
             };
             hold::open(before, &[found.as_slice(), &leaks].concat(), is_gone)
         }
-        None => Vec::new(),
+        None => held_by_absent(tree, before, &mut found, &leaks),
     };
     let parts = judged
         .iter()
@@ -137,6 +137,35 @@ pub fn judge(
         .events
         .extend(news.into_iter().map(|entry| event(context, entry)));
     (metrics(report, &judged), after)
+}
+
+/// Open troubles of resources that the service no longer has: a link that leads nowhere is a trouble only where something
+/// was wrong behind it.
+fn held_by_absent<'a>(
+    tree: &Tree,
+    before: &'a Memory,
+    found: &mut Vec<Finding>,
+    leaks: &[Finding],
+) -> Vec<&'a str> {
+    let is_behind = |key: &str| {
+        tree.absent.iter().find(|path| {
+            let rest = key.strip_prefix(path.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '#']))
+        })
+    };
+    let all = [found.as_slice(), leaks].concat();
+    let open = hold::open(before, &all, |key, name| {
+        name != UNREADABLE && is_behind(key).is_some()
+    });
+    if let Some(path) = open.first().and_then(|key| is_behind(key)) {
+        let text = format!("1 resources cannot be read ({})", crawl::absent(path));
+        found.push(Finding::degraded(
+            "resources",
+            "redfish_partly_unreadable",
+            text,
+        ));
+    }
+    open
 }
 
 fn leak(part: &Part) -> Finding {

@@ -10,8 +10,8 @@ pub mod entries;
 pub mod evaluate;
 pub mod parts;
 
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask::{self, Answer};
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use config::{Config, SCHEMA};

@@ -74,12 +74,13 @@ pub enum Health {
 
 impl Health {
     fn parse(value: Option<&Value>) -> Self {
-        match value.and_then(Value::as_str) {
-            Some("OK") => Self::Ok,
-            Some("Warning") => Self::Warning,
-            Some("Critical") => Self::Critical,
-            _ => Self::Unknown,
-        }
+        let is = |word: &str| {
+            let text = value.and_then(Value::as_str);
+            text.is_some_and(|text| text.eq_ignore_ascii_case(word))
+        };
+        let all = [Self::Ok, Self::Warning, Self::Critical];
+        let found = all.into_iter().find(|health| is(health.label()));
+        found.unwrap_or(Self::Unknown)
     }
 
     /// As Redfish writes it.
@@ -128,15 +129,18 @@ pub fn all(pages: &[Page]) -> Vec<Part> {
     for page in pages {
         let own = part(&page.document, kind_of(&page.document), &page.path);
         found.extend(own);
-        for (array, kind) in [
-            ("Fans", Kind::Fan),
-            ("Temperatures", Kind::Temperature),
-            ("PowerSupplies", Kind::PowerSupply),
-            ("Voltages", Kind::Voltage),
-            ("Redundancy", Kind::Redundancy),
+        for (array, kind, newer) in [
+            ("Fans", Kind::Fan, "Fan"),
+            ("Temperatures", Kind::Temperature, ""),
+            ("PowerSupplies", Kind::PowerSupply, "PowerSupply"),
+            ("Voltages", Kind::Voltage, ""),
+            ("Redundancy", Kind::Redundancy, ""),
         ] {
             let list = page.document.get(array).and_then(Value::as_array);
-            let list = list.into_iter().flatten().enumerate();
+            let Some(list) = list.filter(|_| !has_newer(pages, &page.path, newer)) else {
+                continue;
+            };
+            let list = list.iter().enumerate();
             found.extend(list.filter_map(|(number, object)| {
                 part(object, kind, &format!("{}#/{array}/{number}", page.path))
             }));
@@ -144,6 +148,21 @@ pub fn all(pages: &[Page]) -> Vec<Part> {
     }
     found.truncate(MAX_PARTS);
     found
+}
+
+/// Whether parts of a chassis have documents of their own, of this kind: services that have both generations of documents
+/// name each fan and supply twice.
+fn has_newer(pages: &[Page], path: &str, newer: &str) -> bool {
+    let chassis = path.trim_end_matches('/').rsplit_once('/');
+    let chassis = chassis.map_or("", |(chassis, _)| chassis);
+    let is_below = |other: &Page| {
+        let rest = other.path.strip_prefix(chassis);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    !newer.is_empty()
+        && pages
+            .iter()
+            .any(|other| kind(&other.document) == newer && is_below(other))
 }
 
 fn kind_of(document: &Value) -> Kind {
@@ -167,6 +186,14 @@ fn kind_of(document: &Value) -> Kind {
 fn part(object: &Value, kind: Kind, path: &str) -> Option<Part> {
     let status = object.get("Status")?;
     let detected = Health::parse(object.get("DetectorState"));
+    let own = match Health::parse(status.get("Health")) {
+        // Some units tell only the health of all their parts; the spelling differs.
+        Health::Unknown if kind == Kind::Container => {
+            let of_parts = ["HealthRollup", "HealthRollUp"].map(|key| status.get(key));
+            Health::parse(of_parts.into_iter().flatten().next())
+        }
+        own => own,
+    };
     let name = name(object, kind);
     let number = |key: &str| object.get(key).and_then(Value::as_f64);
     let reading = match kind {
@@ -182,7 +209,7 @@ fn part(object: &Value, kind: Kind, path: &str) -> Option<Part> {
         kind,
         path: path.to_owned(),
         name,
-        health: Health::parse(status.get("Health")).max(detected),
+        health: own.max(detected),
         state: text(status, "/State"),
         reading: reading.filter(|(value, _)| value.is_finite()),
     })

@@ -10,9 +10,9 @@ pub mod scan;
 pub mod wear;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_builtin_smart::{bays, devices, health};
 use gpud_pack_common::ask::{self, Answer};
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use counters::Counters;

@@ -57,7 +57,7 @@ fn grown(json: &Value) -> Option<u64> {
 pub fn nvme_cli(text: &str) -> Wear {
     let json = health::document(text).unwrap_or_default();
     Wear {
-        critical_minutes: number(&json, "/critical_comp_time"),
+        critical_minutes: json.get("critical_comp_time").and_then(health::whole),
         ..Wear::default()
     }
 }

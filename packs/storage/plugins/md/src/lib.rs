@@ -9,8 +9,8 @@ pub mod mdstat;
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask;
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use evaluate::{Config, SCHEMA, is_ailing};

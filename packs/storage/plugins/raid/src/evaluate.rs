@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::findings::{self, Finding, Memory};
 use gpud_builtin_shared::settings::Settings;
 use gpud_pack_common::hold;
+use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::json;
 
@@ -253,6 +253,15 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
                 key,
                 "storage_raid_controller_failed",
                 format!("{at} has failed"),
+            )
+            .action(RepairAction::HardwareInspection, CONTROLLER),
+        ),
+        // A controller whose firmware has stopped fails every access.
+        status if status.to_lowercase().contains("lock") => found.push(
+            Finding::unhealthy(
+                key,
+                "storage_raid_controller_failed",
+                format!("{at} says {status}: it answers no access to its drives"),
             )
             .action(RepairAction::HardwareInspection, CONTROLLER),
         ),

@@ -6,8 +6,8 @@ pub mod ssacli;
 pub mod storcli;
 
 use gpud_builtin_shared::files;
-use gpud_builtin_shared::findings::{self, Memory};
 use gpud_pack_common::ask;
+use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 
 use evaluate::{Config, SCHEMA};

@@ -7,6 +7,7 @@
 //! | physical drive of version 2 | in `State`: Conf, UConf configured or not, GHS, DHS, JBOD; its condition is in `Status`: Online, Good, Offline, Failed, Missing, Rebuild … |
 //! | physical drive | Onln online, Offln offline, UGood, UBad unconfigured good and bad, Rbld rebuilding, Cpybck copying back, GHS, DHS hot spares, JBOD, Failed, Msng missing |
 
+use gpud_builtin_shared::program;
 use serde_json::Value;
 
 /// Controllers that are taken.
@@ -115,12 +116,7 @@ pub struct Answer {
 /// # Errors
 /// Why no controller could be asked.
 pub fn parse(text: &str) -> Result<Answer, String> {
-    // Some versions print a line before the document.
-    let start = text.find('{').unwrap_or_default();
-    let document: Value = text
-        .get(start..)
-        .and_then(|text| serde_json::from_str(text).ok())
-        .ok_or("it gave no JSON")?;
+    let document = program::json_object(text).ok_or("it gave no JSON")?;
     let all = document
         .get("Controllers")
         .and_then(Value::as_array)
@@ -151,8 +147,7 @@ pub fn parse(text: &str) -> Result<Answer, String> {
 
 /// The serial number in what the programs say to `/cX/eY/sZ show all J`.
 pub fn serial(text: &str) -> Option<String> {
-    let start = text.find('{')?;
-    let document: Value = serde_json::from_str(text.get(start..)?).ok()?;
+    let document = program::json_object(text)?;
     find_serial(document.get("Controllers")?)
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use gpud_builtin_ipmi::elist;
-use gpud_builtin_shared::findings::test_context;
+use gpud_sdk::testing::test_context;
 
 type Answer = Result<&'static str, &'static str>;
 

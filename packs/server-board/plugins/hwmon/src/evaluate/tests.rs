@@ -1,7 +1,7 @@
 use super::*;
 use gpud_builtin_board_sensors::sensor::{self, ROOT};
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 use proptest::prelude::*;
 
 fn files(lines: &str) -> Vec<(String, String)> {

@@ -49,12 +49,40 @@ fn along_the_links_and_no_others() {
             "/redfish/v1/Managers/1/LogServices/Lclog",
         ]
     );
-    assert_eq!(tree.unread, 1);
-    assert!(
-        tree.first_unread
-            .unwrap()
-            .ends_with("Sel/Entries gave HTTP 404")
+    // A link that leads nowhere, as some firmware keeps.
+    assert_eq!((tree.unread, tree.first_unread), (0, None));
+    assert_eq!(
+        tree.absent,
+        ["/redfish/v1/Managers/1/LogServices/Sel/Entries"]
     );
+}
+
+#[test]
+fn one_resource_under_two_names_and_the_newest_entries() {
+    let mut entries: Vec<String> = (1..=40)
+        .map(|number| format!(r#"{{"@odata.id":"/redfish/v1/L/Entries/{number}"}}"#))
+        .collect();
+    entries.reverse();
+    let tree = format!(
+        r##"{{
+            "/redfish/v1/": {{"Chassis":{{"@odata.id":"/redfish/v1/Chassis/"}},"Systems":{{"@odata.id":"/redfish/v1/Chassis"}},"LogServices":{{"@odata.id":"/redfish/v1/L/Entries"}}}},
+            "/redfish/v1/Chassis/": {{"Members":[]}},
+            "/redfish/v1/L/Entries": {{"@odata.type":"#LogEntryCollection.LogEntryCollection","Members":[{}]}}
+        }}"##,
+        entries.join(",")
+    );
+    let tree = crawl(serve(&tree)).unwrap();
+    let read: Vec<&str> = tree.pages.iter().map(|page| page.path.as_str()).collect();
+    assert_eq!(
+        read,
+        [
+            "/redfish/v1/",
+            "/redfish/v1/Chassis/",
+            "/redfish/v1/L/Entries"
+        ]
+    );
+    assert_eq!(tree.absent.len(), MAX_ENTRIES);
+    assert_eq!(tree.absent[0], "/redfish/v1/L/Entries/9");
 }
 
 #[test]

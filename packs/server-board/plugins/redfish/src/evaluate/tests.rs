@@ -1,7 +1,7 @@
 use super::*;
 use crate::crawl::{self, tests::serve};
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health as State;
+use gpud_sdk::testing::test_context;
 
 const HGX: &str = include_str!("../../trees/hgx-gpu-critical.json");
 const IDRAC: &str = include_str!("../../trees/idrac-supply-without-feed.json");
@@ -117,6 +117,9 @@ fn what_is_not_known_is_not_over() {
         !events.iter().any(|event| event.ends_with("_cleared")),
         "{events:?}"
     );
+    // A link that always led nowhere is no trouble.
+    let (states, _) = run("{}", &[Ok(&without)]);
+    assert!(!states[0].1.contains("HTTP 404"), "{states:?}");
 }
 
 #[test]

@@ -63,6 +63,37 @@ fn arrays_of_the_older_documents() {
     assert!(!found[2].is_present());
 }
 
+#[test]
+fn a_fan_of_both_generations_counts_once() {
+    let page = |path: &str, document: &str| Page {
+        path: path.to_owned(),
+        document: serde_json::from_str(document).unwrap(),
+    };
+    let older = r##"{"@odata.type":"#Thermal.v1_4_0.Thermal","Fans":[{"Name":"Fan 1","Status":{"Health":"OK"}}],"Temperatures":[{"Name":"Inlet","Status":{"Health":"OK"}}]}"##;
+    let newer = r##"{"@odata.type":"#Fan.v1_5_0.Fan","Name":"Fan 1","Status":{"Health":"OK"}}"##;
+    let unit = r##"{"@odata.type":"#Chassis.v1_9_0.Chassis","Name":"A","Status":{"HealthRollup":"CRITICAL"}}"##;
+    let pages = [
+        page("/redfish/v1/Chassis/A", unit),
+        page("/redfish/v1/Chassis/A/Thermal", older),
+        page("/redfish/v1/Chassis/A/ThermalSubsystem/Fans/1", newer),
+        page("/redfish/v1/Chassis/AB/Thermal", older),
+    ];
+    let shown: Vec<String> = all(&pages)
+        .iter()
+        .map(|one| format!("{} {}", one.path, one.health.label()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "/redfish/v1/Chassis/A Critical",
+            "/redfish/v1/Chassis/A/Thermal#/Temperatures/0 OK",
+            "/redfish/v1/Chassis/A/ThermalSubsystem/Fans/1 OK",
+            "/redfish/v1/Chassis/AB/Thermal#/Fans/0 OK",
+            "/redfish/v1/Chassis/AB/Thermal#/Temperatures/0 OK",
+        ]
+    );
+}
+
 proptest! {
     #[test]
     fn any_document_is_survived(name in any::<String>(), key in "(Fans|Temperatures|Status|Name)", number in any::<f64>()) {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::wear;
-use gpud_builtin_shared::findings::test_context;
 use gpud_builtin_smart::health;
 use gpud_sdk::Health as State;
+use gpud_sdk::testing::test_context;
 
 fn nvme(more: &str) -> Disk {
     let text = format!(

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{detail, mdstat};
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 fn run(config: &str, checks: &[Result<&str, &str>], mdadm: &str) -> (Health, String, Vec<String>) {
     let context = test_context("storage-md", 1_000);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::storcli;
-use gpud_builtin_shared::findings::test_context;
 use gpud_sdk::Health;
+use gpud_sdk::testing::test_context;
 
 fn run(config: &str, checks: &[Result<&Answer, &str>]) -> (Health, String, Vec<String>) {
     let context = test_context("storage-raid", 1_000);
@@ -57,7 +57,7 @@ type Change = fn(&mut Controller);
 #[test]
 fn verdicts() {
     let healthy = "1 controllers with 1 virtual and 1 physical drives, none failed";
-    let cases: [(&str, Change, Health, &str); 26] = [
+    let cases: [(&str, Change, Health, &str); 27] = [
         ("{}", |_| {}, Health::Healthy, healthy),
         (
             "{}",
@@ -76,6 +76,12 @@ fn verdicts() {
             |one| one.volumes[0].state = "OfLn".into(),
             Health::Unhealthy,
             "c0/0/0 (RAID1, os) is offline",
+        ),
+        (
+            "{}",
+            |one| one.status = "Controller Lockup".into(),
+            Health::Unhealthy,
+            "c0 says Controller Lockup: it answers no access to its drives",
         ),
         (
             "{}",

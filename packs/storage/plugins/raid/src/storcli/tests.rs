@@ -66,6 +66,19 @@ fn one_that_gives_no_data_hides_no_other() {
 }
 
 #[test]
+fn the_document_is_found_among_other_lines() {
+    let text = r#"{"Controllers":[{"Response Data":{"Basics":{"Model":"M"}}}]}"#;
+    let among = format!("WARNING: {{legacy}} mode\n{text}\nExit Code: 0x00\n");
+    assert_eq!(parse(&among), parse(text));
+    assert_eq!(parse(text).unwrap().controllers[0].model, "M");
+    // Cut off: no part of it is the document.
+    assert_eq!(
+        parse(&text[..text.len() - 2]),
+        Err("it gave no JSON".to_owned())
+    );
+}
+
+#[test]
 fn the_condition_of_version_2() {
     let disk = |state: &str, status: &str| Disk {
         state: state.to_owned(),

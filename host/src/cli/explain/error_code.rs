@@ -1,0 +1,181 @@
+//! The number of an error as an operator names it: `xid 79`, `sxid 12028`, `xid 149.4`.
+
+use std::{fmt, ops::RangeInclusive};
+
+use crate::server::canned_xid;
+
+/// Xids that are distinguished by a sub-code.
+const WITH_SUB_CODES: RangeInclusive<i64> = 144..=150;
+/// The highest sub-code: a line has six bits for it.
+const MAX_SUB_CODE: u8 = 63;
+
+/// A family of codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Errors of GPUs.
+    Xid,
+    /// Errors of NVSwitches.
+    Sxid,
+}
+
+impl Family {
+    /// Returns the family's name as NVIDIA writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xid => "Xid",
+            Self::Sxid => "SXid",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        [Self::Xid, Self::Sxid]
+            .into_iter()
+            .find(|known| word.eq_ignore_ascii_case(known.name()))
+    }
+}
+
+/// An error by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorCode {
+    /// Of GPUs or of NVSwitches.
+    pub family: Family,
+    /// The Xid or SXid.
+    pub number: i64,
+    /// Of an NVLink error: bits 20 to 25 of the first word of its line.
+    pub sub_code: Option<u8>,
+}
+
+impl ErrorCode {
+    /// Reads two words; `None` if the first of them names no family.
+    ///
+    /// # Errors
+    /// The second word is no number of that family.
+    pub fn read(words: &[String]) -> Option<Result<Self, String>> {
+        let [family, code] = words else {
+            return None;
+        };
+        Some(Self::parse(Family::of(family)?, code))
+    }
+
+    fn parse(family: Family, code: &str) -> Result<Self, String> {
+        let (number, sub_code) = match code.split_once('.') {
+            Some((number, sub_code)) if family == Family::Xid => (number, Some(sub_code)),
+            _ => (code, None),
+        };
+        let number = number.parse::<i64>().ok();
+        let number = number
+            .filter(|number| (1..=1_000_000).contains(number))
+            .ok_or_else(|| format!("{code:?} is not the number of an error"))?;
+        let sub_code = sub_code
+            .map(|sub_code| {
+                let sub_code = sub_code.parse::<u8>().ok();
+                sub_code
+                    .filter(|sub_code| {
+                        *sub_code <= MAX_SUB_CODE && WITH_SUB_CODES.contains(&number)
+                    })
+                    .ok_or_else(|| {
+                        format!(
+                            "{code:?} is not the number of an error: only Xids {} to {} have sub-codes, 0 to {MAX_SUB_CODE}",
+                            WITH_SUB_CODES.start(),
+                            WITH_SUB_CODES.end()
+                        )
+                    })
+            })
+            .transpose()?;
+        Ok(Self {
+            family,
+            number,
+            sub_code,
+        })
+    }
+
+    /// Returns a kernel line with the error.
+    pub fn sample_line(self) -> String {
+        let Self {
+            family,
+            number,
+            sub_code,
+        } = self;
+        match (family, sub_code) {
+            (Family::Xid, Some(sub_code)) => format!(
+                "NVRM: Xid (PCI:0000:04:00): {number}, UNKNOWN Nonfatal XC0 i0 Link 00 \
+                 (0x{:08x} 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)",
+                u32::from(sub_code) << 20
+            ),
+            // The daemon's sample lines of these speak of one kind of GPU, which nobody has said.
+            (Family::Xid, None) if matches!(number, 63 | 64) => {
+                format!("NVRM: Xid (PCI:0000:04:00): {number}, unknown")
+            }
+            (Family::Xid, None) => canned_xid(number).1,
+            (Family::Sxid, _) => format!(
+                "nvidia-nvswitch0: SXid (PCI:0000:05:00.0): {number}, Non-fatal, Link 00 unknown"
+            ),
+        }
+    }
+}
+
+/// `Xid 149.4`.
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.family.name(), self.number)?;
+        match self.sub_code {
+            Some(sub_code) => write!(f, ".{sub_code}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Result<ErrorCode, String>> {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        ErrorCode::read(&words)
+    }
+
+    #[test]
+    fn a_family_and_a_number_are_a_code() {
+        for (text, shown) in [
+            ("xid 79", "Xid 79"),
+            ("SXID 12028", "SXid 12028"),
+            ("xid 9999", "Xid 9999"),
+            ("xid 149.4", "Xid 149.4"),
+            ("xid 144.0", "Xid 144.0"),
+        ] {
+            assert_eq!(read(text).unwrap().unwrap().to_string(), shown);
+        }
+        for text in [
+            "xid many",
+            "xid 0",
+            "xid 149.",
+            "xid 149.64",
+            "xid 149.x",
+            "xid 79.1",
+            "sxid 12028.1",
+        ] {
+            let error = read(text).unwrap().unwrap_err();
+            assert!(error.contains("is not the number of an error"), "{error}");
+        }
+        for text in ["xid", "nvme 1", "xid 79 80"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_sample_of_a_row_remapping_names_no_kind_of_gpu() {
+        for code in ["63", "64"] {
+            let line = read(&format!("xid {code}")).unwrap().unwrap().sample_line();
+            assert!(line.contains(&format!("): {code}, ")), "{line}");
+            assert!(!line.contains("Row Remapper"), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_sample_of_a_sub_code_has_it_in_its_first_word() {
+        let line = read("xid 149.4").unwrap().unwrap().sample_line();
+        assert!(line.contains("(0x00400000 0x00000000 "), "{line}");
+        let line = read("xid 149.63").unwrap().unwrap().sample_line();
+        assert!(line.contains("(0x03f00000 0x00000000 "), "{line}");
+    }
+}

@@ -1,0 +1,34 @@
+//! The database of the daemon.
+
+use super::StartError;
+use crate::{
+    node::Node,
+    store::{Store, StoreOptions},
+};
+
+/// Opens the database. Writes to the log where it could not be opened as it was, or not in its file.
+pub async fn open(options: StoreOptions) -> Result<Store, StartError> {
+    // Opening may check a large file for seconds.
+    let opened = tokio::task::spawn_blocking(move || Store::open(options)).await;
+    let opened = opened.map_err(|_| crate::store::StoreError::Closed)??;
+    if let Some(path) = opened.set_aside {
+        tracing::error!(
+            "the database was corrupt; it is set aside as {} and a new one begun",
+            path.display()
+        );
+    }
+    if let Some(problem) = opened.degraded {
+        tracing::error!("nothing is kept across restarts, the database is in memory: {problem}");
+    }
+    Ok(opened.store)
+}
+
+/// Records that the machine has booted, unless that is known.
+pub async fn record_reboot(store: &Store, node: &Node) {
+    let recorded = store
+        .record_reboot(node.clock.now_ms(), node.boot.time, &node.boot.id)
+        .await;
+    if let Err(error) = recorded {
+        tracing::error!("the boot could not be recorded: {error}");
+    }
+}
