@@ -1,5 +1,7 @@
 //! Readers for `/proc/stat` and `/proc/loadavg` (kernel: `Documentation/filesystems/proc.rst`).
 
+use gpud_sdk::incidents::clip;
+
 /// Time of all processors together since boot, in clock ticks of whatever length: only ratios are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sample {
@@ -44,8 +46,8 @@ impl Stat {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         let first = lines.next().unwrap_or("");
-        let sample =
-            parse_times(first).ok_or_else(|| format!("/proc/stat begins with {first:?}"))?;
+        let sample = parse_times(first)
+            .ok_or_else(|| format!("/proc/stat begins with {:?}", clip(first)))?;
         let online = lines.take_while(|line| is_processor(line)).count();
         Ok(Self {
             sample,
@@ -100,7 +102,7 @@ pub fn parse_loadavg(text: &str) -> Result<[f64; 3], String> {
             .filter(|load| load.is_finite())
     };
     let mut all = || Some([next()?, next()?, next()?]);
-    all().ok_or_else(|| format!("/proc/loadavg reads {:?}", text.trim_end()))
+    all().ok_or_else(|| format!("/proc/loadavg reads {:?}", clip(text.trim_end())))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! the health and the reason.
 
 use gpud_sdk::history::{Reboot, StoredEvent};
+use gpud_sdk::incidents::clip;
 use gpud_sdk::sysfs::{EntryCount, FileContent};
 use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, RepairAction, Report};
 use serde::Serialize;
@@ -232,7 +233,7 @@ fn parsed<T>(
     parse: impl FnOnce(&str) -> Option<T>,
 ) -> Result<T, AccessError> {
     let text = text?;
-    let wrong = || AccessError::Other(format!("{path} reads {:?}", text.trim_end()));
+    let wrong = || AccessError::Other(format!("{path} reads {:?}", clip(text.trim_end())));
     parse(&text).ok_or_else(wrong)
 }
 

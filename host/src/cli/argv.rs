@@ -328,7 +328,7 @@ mod tests {
                 "gpud|notify|startup|--data-dir=/d",
             ),
             ("update", "gpud|update"),
-            ("update|--url=x", "gpud|update|--url=x"),
+            ("update|--url=x", "gpud|update|--from=x"),
             ("update|check|-l|info", "gpud|update|check|--log-level=info"),
             (
                 "plugin|-f|f.yaml",

@@ -307,8 +307,8 @@ mod tests {
                 tracing::warn!("w");
                 tracing::error!("e");
                 tracing::info!(target: "plugin", "plugin");
-                tracing::info!(target: "hyper", "library-i");
-                tracing::warn!(target: "hyper", "library-w");
+                tracing::info!(target: "wasmtime", "library-i");
+                tracing::warn!(target: "wasmtime", "library-w");
             });
             drop(writer);
             let text = fs::read_to_string(&path).unwrap();

@@ -74,7 +74,11 @@ impl Gpus {
             _ => return None,
         };
         if wanted == KnownGpu::default() {
-            return None;
+            let Subject::Gpu { uuid, .. } = subject else {
+                return None;
+            };
+            let number = uuid.as_deref()?.strip_prefix(STRANGER)?;
+            return self.by_index(number.parse().ok()?);
         }
         let is_same = |known: &KnownGpu| {
             let same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
@@ -273,6 +277,20 @@ mod tests {
         ] {
             assert_eq!(pci_id(text).as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_gpu_without_names_is_found_by_its_number() {
+        let nameless = KnownGpu {
+            uuid: Some("unknown-gpu-3".to_owned()),
+            index: Some(3),
+            ..KnownGpu::default()
+        };
+        let gpus = Gpus::new([nameless]);
+        let label = |uuid| gpus.describe(&gpu(Some(uuid), None, None)).label;
+        assert_eq!(label("unknown-gpu-3"), "GPU 3");
+        assert_eq!(label("unknown-gpu-4"), "a GPU");
+        assert_eq!(label("unknown-gpu-x"), "a GPU");
     }
 
     #[test]

@@ -149,7 +149,7 @@ async fn nothing_is_null_or_an_empty_list_as_clients_know_it() {
 }
 
 #[tokio::test]
-async fn a_component_that_is_named_often_is_answered_once() {
+async fn in_a_long_list_a_component_is_answered_once() {
     let once = get("/v1/states?components=cpu,disk", &[]).await;
     let names = ["cpu", "disk"].repeat(2_000).join(",");
     let often = get(&format!("/v1/states?components={names}"), &[]).await;

@@ -10,12 +10,15 @@ grants:
   state: true
 cases:
 - name: nothing but an OOM kill
+  files: { /proc/meminfo: "MemTotal: 1000 kB\nMemFree: 500 kB\nMemAvailable: 600 kB\n" }
   kmsg: ["python invoked oom-killer: gfp_mask=0x0, order=0", "Out of memory: Killed process 1234 (python) total-vm:1kB"]
   expect: { events: [{ message: { matches: "." } }] }
 - name: another line is nothing
+  files: { /proc/meminfo: "MemTotal: 1000 kB\nMemFree: 500 kB\nMemAvailable: 600 kB\n" }
   kmsg: ["usb 1-1: new device"]
   expect: { events: [] }
-- name: what is wrong is told
+- name: what is wrong is shown
+  files: { /proc/meminfo: "MemTotal: 1000 kB\nMemFree: 500 kB\nMemAvailable: 600 kB\n" }
   expect: { states: [{ reason: no such reason }] }
 "#;
 
@@ -49,7 +52,7 @@ async fn a_real_checker_on_made_up_machines() {
 async fn steps_share_a_machine_and_time_passes() {
     let folder = folder(
         "component: checker.wasm\ngrants: {sysfs: ['/proc/**'], kmsg: true, config: true, history: true, state: true}\ncases:\n\
-         - name: two kills\n  steps:\n  - expect: {events: []}\n  - after: 1m\n    kmsg: ['a invoked oom-killer: gfp_mask=0x0', 'Out of memory: Killed process 1 (a)']\n    \
+         - name: two kills\n  steps:\n  - files: {/proc/meminfo: \"MemTotal: 1000 kB\\nMemFree: 500 kB\\nMemAvailable: 600 kB\\n\"}\n    expect: {events: []}\n  - after: 1m\n    kmsg: ['a invoked oom-killer: gfp_mask=0x0', 'Out of memory: Killed process 1 (a)']\n    \
          expect: {events: [{}]}\n  - {after: 1h, expect: {events: []}}\n",
     );
     let outcomes = outcomes(folder.path()).await;
