@@ -24,7 +24,7 @@ use crate::{
     exports,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, nvml, process},
+    node::{Node, kmsg::KernelLog, local_socket::BoundSocket, nvml, process},
     plugins::{Plugins, init},
     runtime::{Compiler, Runtime},
     server,
@@ -59,6 +59,8 @@ pub struct Options {
     pub token_file: Option<PathBuf>,
     /// Path of the Unix socket for local administration; `None` is none.
     pub local_socket: Option<PathBuf>,
+    /// The same socket, where it was made before the daemon became another user.
+    pub bound_socket: Option<BoundSocket>,
     /// Further host names by which the API may be asked.
     pub allowed_hosts: Vec<String>,
     /// Web sites whose pages may ask it.
@@ -171,8 +173,8 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     plugin_sources::start(&parts, &plugins, specs, &options.data_dir, &mut reload).await;
     let backend = backend(&parts, &plugins, options.shown, options.dcgm_names);
     let (page, address) = (entrance.page.clone(), entrance.address());
-    let local_socket = options.local_socket;
-    let local_socket = local_socket.and_then(|path| entrance::open_local_socket(&path));
+    let (local_socket, bound) = (options.local_socket, options.bound_socket);
+    let local_socket = local_socket.and_then(|path| entrance::open_local_socket(&path, bound));
     let socket_path = local_socket.as_ref().map(|socket| socket.path().to_owned());
     let shutdown = parts.shutdown.clone();
     let serving = entrance.serve(local_socket, Arc::new(backend), shutdown);

@@ -11,8 +11,13 @@ use gpud::{
 fn main() -> ExitCode {
     share_heaps();
     let (mut systemd, problem) = notify::take_from_environment();
-    let invocation = match cli::parse(env::args_os()) {
+    let mut invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,
+        Err(exit) => return exit.report(Terminal::PLAIN),
+    };
+    // Before any other thread is started.
+    let socket = match invocation.make_ready() {
+        Ok(socket) => socket,
         Err(exit) => return exit.report(Terminal::PLAIN),
     };
     let Invocation {
@@ -36,6 +41,7 @@ fn main() -> ExitCode {
                 stdout,
                 stderr,
                 service: systemd,
+                socket,
             };
             let done = runtime.block_on(task.carry_out(context));
             runtime.shutdown_background();

@@ -32,6 +32,7 @@ mod kernel_log;
 mod kernel_log_cases;
 mod kernel_log_lines;
 mod kernel_log_verdicts;
+mod least_privilege;
 mod local_socket;
 mod nvidia;
 mod nvlinks;

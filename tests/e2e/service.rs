@@ -310,6 +310,12 @@ fn the_unit_is_one_that_systemd_takes() {
     let unit = include_str!("../../deploy/systemd/gpud.service");
     let binary = env!("CARGO_BIN_EXE_gpud");
     fs::write(&path, unit.replace("/usr/local/bin/gpud", binary)).unwrap();
+    // Its drop-in is read as well.
+    let drop_in = include_str!("../../deploy/systemd/least-privilege.conf");
+    let drop_ins = folder.path().join("gpud.service.d");
+    fs::create_dir(&drop_ins).unwrap();
+    let drop_in = drop_in.replace("/usr/local/bin/gpud", binary);
+    fs::write(drop_ins.join("least-privilege.conf"), drop_in).unwrap();
     let output = std::process::Command::new("systemd-analyze")
         .args(["verify", "--man=no"])
         .arg(&path)

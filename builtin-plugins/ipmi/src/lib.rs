@@ -70,6 +70,7 @@ fn ask_controller(context: &CheckContext, config: &Config) -> Result<Report, Err
         let reason = "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";
         return Ok(findings::unsupported(context, reason));
     }
+    // A daemon that gave up root can ask nothing else: `host/node/src/root_helper/programs.rs` has the same words.
     let arguments = ["-I", "open", "-c", "sel", "list", "last", ENTRIES];
     let Some(log) = ask(&arguments, LOG_SECONDS)? else {
         let reason = "ipmitool is not installed";

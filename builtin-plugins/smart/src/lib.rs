@@ -84,6 +84,7 @@ impl Checker for DiskSmart {
 /// Nothing where there is no program for it.
 fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError> {
     let path = format!("/dev/{}", device.name);
+    // A daemon that gave up root can ask nothing else: `host/node/src/root_helper/programs.rs` has the same words.
     let arguments = [
         "--json=c",
         "--nocheck=standby",

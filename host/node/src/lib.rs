@@ -19,7 +19,9 @@ pub mod new_file;
 pub mod nvml;
 pub mod parts;
 pub mod port_holder;
+pub mod privileges;
 pub mod process;
+pub mod root_helper;
 pub mod simulated;
 mod sock_diag;
 pub mod socket_owner;
@@ -96,8 +98,6 @@ impl Node {
     /// As [`Node::live`].
     pub async fn live_with(nvml: nvml::Options) -> Result<Self, SourceError> {
         let files = Files::live()?;
-        let variable = trusted::input(kmsg::PATH_VARIABLE);
-        let variable = variable.and_then(|path| path.into_string().ok());
         let boot = boot(&files).await;
         Ok(Self {
             files,
@@ -107,7 +107,7 @@ impl Node {
             replacements: BTreeMap::new(),
             canned: None,
             host_root: None,
-            kmsg_path: kmsg::source_path(variable.as_deref()),
+            kmsg_path: kmsg_path(),
             kmsg_clock: BootClock::read(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
         })
@@ -229,6 +229,14 @@ impl Node {
         self.kmsg_scans
             .run(&what, deadline + Duration::from_millis(200), scan)
             .await
+    }
+}
+
+/// Returns the path of this machine's kernel log: the one that root named to its helper, else that of the environment.
+fn kmsg_path() -> PathBuf {
+    match root_helper::connection() {
+        Some(helper) => helper.kernel_log().to_owned(),
+        None => kmsg::configured_path(),
     }
 }
 

@@ -4,7 +4,10 @@
 use std::{
     fs::File,
     io,
-    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::fs::MetadataExt as _,
+    },
     path::{Path, PathBuf},
 };
 
@@ -63,7 +66,21 @@ pub enum SocketError {
 /// A socket that this process serves. Dropped, it is removed.
 #[derive(Debug)]
 pub struct LocalSocket {
+    // Before the listener: fields are dropped in this order, and a name that nobody serves is not left behind.
+    place: Place,
     listener: UnixListener,
+}
+
+/// A socket that is made, and accepts connections that nobody answers yet. Dropped, it is removed.
+#[derive(Debug)]
+pub struct BoundSocket {
+    place: Place,
+    socket: OwnedFd,
+}
+
+/// The place of a socket in the file system. Dropped, it is free.
+#[derive(Debug)]
+struct Place {
     path: PathBuf,
     folder: File,
     name: PathBuf,
@@ -73,6 +90,29 @@ pub struct LocalSocket {
 }
 
 impl LocalSocket {
+    /// Makes the socket as [`BoundSocket::bind`] does, and serves it. Blocks.
+    ///
+    /// # Errors
+    /// As [`SocketError`] lists them.
+    pub fn bind(path: &Path) -> Result<Self, SocketError> {
+        BoundSocket::bind(path)?.serve()
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// The system's.
+    pub async fn accept(&self) -> io::Result<UnixStream> {
+        Ok(self.listener.accept().await?.0)
+    }
+}
+
+impl BoundSocket {
     /// Makes the socket, with mode 0660, and its folder, if need be, with mode 0755. A socket that a daemon left behind is
     /// replaced; one that is served is not, nor anything else that has this name. Blocks.
     ///
@@ -122,32 +162,35 @@ impl LocalSocket {
         chmodat(&folder, &name, mode, AtFlags::empty()).map_err(errno)?;
         listen(&socket, BACKLOG).map_err(errno)?;
         let facts = statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(errno)?;
-        let listener = UnixListener::from_std(socket.into()).map_err(system)?;
         Ok(Self {
-            listener,
-            path: path.to_owned(),
-            folder,
-            name,
-            identity: (facts.st_dev, facts.st_ino),
-            _lock: lock,
+            socket,
+            place: Place {
+                path: path.to_owned(),
+                folder,
+                name,
+                identity: (facts.st_dev, facts.st_ino),
+                _lock: lock,
+            },
         })
     }
 
-    /// Returns its path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Waits for the next connection.
+    /// Serves it, which takes an executor. To its clients it stays a socket of the user who made it.
     ///
     /// # Errors
-    /// The system's.
-    pub async fn accept(&self) -> io::Result<UnixStream> {
-        Ok(self.listener.accept().await?.0)
+    /// [`SocketError::System`].
+    pub fn serve(self) -> Result<LocalSocket, SocketError> {
+        let Self { socket, place } = self;
+        match UnixListener::from_std(socket.into()) {
+            Ok(listener) => Ok(LocalSocket { listener, place }),
+            Err(source) => Err(SocketError::System {
+                path: place.path.clone(),
+                source,
+            }),
+        }
     }
 }
 
-impl Drop for LocalSocket {
+impl Drop for Place {
     fn drop(&mut self) {
         let facts = statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         if facts.is_ok_and(|facts| (facts.st_dev, facts.st_ino) == self.identity) {

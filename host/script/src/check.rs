@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     model::UnixMillis,
-    node::append::append,
+    node::{append::append, root_helper},
     wire::{GoDuration, PluginSpec},
 };
 
@@ -23,6 +23,16 @@ pub struct Script {
     plugin_name: String,
     run_mode: String,
     log: Option<PathBuf>,
+    as_root: bool,
+}
+
+/// Returns the scripts of a plugin's steps as they run. Those that cannot be decoded do not run.
+pub fn scripts(spec: &PluginSpec) -> Vec<Vec<u8>> {
+    let plugin = spec.health_state_plugin.as_ref();
+    run::prepare(plugin.map_or(&[], |plugin| &plugin.steps))
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The verdict and output of one check.
@@ -49,12 +59,13 @@ impl Script {
             plugin_name: spec.plugin_name.clone(),
             run_mode: spec.run_mode.clone(),
             log: log_file::target(log_path, &spec.plugin_name, &spec.run_mode),
+            as_root: root_helper::runs_plugin(&spec.plugin_name),
         }
     }
 
     /// Runs the steps and judges what they printed. `stop` ends a step at once.
     pub async fn check(&self, now: UnixMillis, stop: &CancellationToken) -> CheckOutput {
-        let execution = run::steps(&self.steps, self.timeout, stop).await;
+        let execution = run::steps(&self.steps, self.timeout, stop, self.as_root).await;
         let log = match &self.log {
             Some(path) if !execution.output.is_empty() => {
                 let entry =

@@ -24,6 +24,6 @@ pub mod query;
 pub mod run;
 pub mod text;
 
-pub use check::{CheckOutput, Script};
+pub use check::{CheckOutput, Script, scripts};
 pub use judge::{Execution, Mismatch, Verdict};
 pub use run::MAX_OUTPUT;

@@ -41,11 +41,12 @@ fn decoded(script: &RunBashScript) -> DecodedScript {
 }
 
 /// Runs the steps up to the first that does not end well. What a step printed counts unless it ran out of time or was
-/// cancelled; `stop` ends a step at once.
+/// cancelled; `stop` ends a step at once. `as_root`: gpud's root helper runs them.
 pub(super) async fn steps(
     steps: &[DecodedScript],
     timeout: GoDuration,
     stop: &CancellationToken,
+    as_root: bool,
 ) -> Execution {
     let started = Instant::now();
     let timeout = Duration::from_nanos(u64::try_from(timeout.0).unwrap_or(0));
@@ -72,6 +73,7 @@ pub(super) async fn steps(
             streams: Streams::Combined,
             contained: true,
             echo: false,
+            as_root,
         });
         let ended = tokio::select! {
             ended = run => ended,
@@ -175,7 +177,7 @@ mod tests {
     async fn run(scripts: &[&str], timeout_ms: i64) -> Execution {
         let prepared = prepare(&scripts.iter().map(|s| step(s)).collect::<Vec<_>>());
         let timeout = GoDuration(timeout_ms * 1_000_000);
-        steps(&prepared, timeout, &CancellationToken::new()).await
+        steps(&prepared, timeout, &CancellationToken::new(), false).await
     }
 
     fn shown(done: &Execution) -> (i32, Option<&str>, String) {
@@ -239,10 +241,13 @@ mod tests {
     async fn a_stop_ends_the_step() {
         let stop = CancellationToken::new();
         let prepared = prepare(&[step("sleep 100")]);
-        let (done, ()) = tokio::join!(steps(&prepared, GoDuration(60_000_000_000), &stop), async {
-            tokio::task::yield_now().await;
-            stop.cancel();
-        });
+        let (done, ()) = tokio::join!(
+            steps(&prepared, GoDuration(60_000_000_000), &stop, false),
+            async {
+                tokio::task::yield_now().await;
+                stop.cancel();
+            }
+        );
         assert_eq!(shown(&done), (0, Some("context canceled"), String::new()));
     }
 
@@ -289,6 +294,7 @@ mod tests {
                 &prepared,
                 GoDuration(20_000_000_000),
                 &CancellationToken::new(),
+                false,
             )
             .await;
             assert_eq!(shown(&done), (code, error, output.to_owned()), "{script:?}");

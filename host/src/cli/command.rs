@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     logging::{LogLevel, LogOptions},
+    node::local_socket::BoundSocket,
     service::Service,
 };
 
@@ -107,6 +108,19 @@ pub enum PlanError {
 
 /// Validated plain values that say what a command is to do.
 pub trait Action: Debug + Sized + 'static {
+    /// Does what has to be done before the process has a second thread. Remarks for the log are added to `notes`. Returns the
+    /// daemon's Unix socket, if it is made here.
+    ///
+    /// # Errors
+    /// What went wrong. The process is to end then.
+    fn prepare(
+        &mut self,
+        _log: &LogOptions,
+        _notes: &mut Vec<String>,
+    ) -> Result<Option<BoundSocket>, Exit> {
+        Ok(None)
+    }
+
     /// Does it.
     ///
     /// # Errors
@@ -122,6 +136,8 @@ pub struct CommandContext {
     pub stderr: Terminal,
     /// The process that started gpud and receives notifications.
     pub service: Service,
+    /// The daemon's Unix socket, where it was made before the process became another user.
+    pub socket: Option<BoundSocket>,
 }
 
 /// What becomes the end of a command: what to print, and the exit status.
@@ -129,11 +145,29 @@ pub type Ending = Pin<Box<dyn Future<Output = Result<Exit, Exit>>>>;
 
 /// An `Action` of any command.
 pub trait Task: Any + Debug {
+    /// Prepares the action, before the process has a second thread.
+    ///
+    /// # Errors
+    /// As those of [`Action::prepare`].
+    fn make_ready(
+        &mut self,
+        log: &LogOptions,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<BoundSocket>, Exit>;
+
     /// Runs the action.
     fn carry_out(self: Box<Self>, context: CommandContext) -> Ending;
 }
 
 impl<A: Action> Task for A {
+    fn make_ready(
+        &mut self,
+        log: &LogOptions,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<BoundSocket>, Exit> {
+        self.prepare(log, notes)
+    }
+
     fn carry_out(self: Box<Self>, context: CommandContext) -> Ending {
         Box::pin((*self).run(context))
     }
@@ -191,4 +225,14 @@ pub struct Invocation {
     pub color: ColorChoice,
     /// Lines for the log about flags that have no effect, or another than they say.
     pub notes: Vec<String>,
+}
+
+impl Invocation {
+    /// Does what has to be done before the process has a second thread. Returns the daemon's Unix socket, if it is made here.
+    ///
+    /// # Errors
+    /// What went wrong. The process is to end then.
+    pub fn make_ready(&mut self) -> Result<Option<BoundSocket>, Exit> {
+        self.task.make_ready(&self.log, &mut self.notes)
+    }
 }

@@ -3,8 +3,8 @@
 use super::{
     command::Command, compact, compile_builtins, compile_component, completion, custom_plugins,
     down, explain, exports, healthcheck, history, inject_fault, list_plugins, machine_info, man,
-    metadata, notify, pack, plugin, release, run, run_plugin_group, scan, set_healthy, status, up,
-    update, watch,
+    metadata, notify, pack, plugin, release, root_helper, run, run_plugin_group, scan, set_healthy,
+    status, up, update, watch,
 };
 
 /// All commands, in the order in which the help shows them.
@@ -34,6 +34,7 @@ static COMMANDS: &[Command] = &[
     notify::COMMAND,
     update::COMMAND,
     release::COMMAND,
+    root_helper::COMMAND,
     compile_component::COMMAND,
     compile_builtins::COMMAND,
 ];

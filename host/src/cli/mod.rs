@@ -46,6 +46,7 @@ mod paragraph;
 mod parse;
 pub mod plugin;
 pub mod release;
+pub mod root_helper;
 pub mod run;
 pub mod run_plugin_group;
 pub mod scan;
@@ -76,7 +77,7 @@ pub use json_flags::{ExpectedPorts, NfsGroup};
 pub use local_socket::LocalSocketChoice;
 pub use options::FailOn;
 pub use parse::parse;
-pub use run::{RunOptions, TlsFiles};
+pub use run::{RunAs, RunOptions, TlsFiles};
 pub use scan::ScanOptions;
 
 use crate::VERSION;

@@ -22,6 +22,7 @@ use crate::cli::{
     notify::NO_CONTROL_PLANE,
     options::FailOn,
     release::NO_SIGNING,
+    root_helper::RootHelperOptions,
     run::RunOptions,
     run_plugin_group::RunPluginGroupOptions,
     scan::ScanOptions,
@@ -102,6 +103,7 @@ fn run_without_flags() {
         run(""),
         RunOptions {
             data_dir: "/d".into(),
+            run_as: None,
             db_in_memory: false,
             listen_address: "127.0.0.1:15132".into(),
             tls: None,
@@ -329,6 +331,14 @@ fn small_commands() {
             task(CompileBuiltinsOptions {
                 output: "out".into(),
                 target: Some("aarch64-unknown-linux-gnu".into()),
+            }),
+        ),
+        (
+            "root-helper|--kernel-log=/k|--plugins=a,b|--plugin-specs-file=/s",
+            task(RootHelperOptions {
+                kernel_log: "/k".into(),
+                plugin_specs_file: Some("/s".into()),
+                plugins: vec!["a".into(), "b".into()],
             }),
         ),
         (
@@ -615,6 +625,8 @@ fn what_is_wrong_is_said_in_one_line() {
         "scan|--os-blocked-process-name-regexes=(",
         "run|--data-dir=/d|--sxid-thresholds={}x",
         "run|--tls-cert=/c",
+        "run|--data-dir=/d|--root-plugins=raid",
+        "root-helper",
         "compile-component|in",
     ] {
         let message = failure(line);

@@ -9,6 +9,7 @@ fn scripts_know_what_is_visible_and_nothing_else() {
         }
         for word in [
             "compile-component",
+            "root-helper",
             "compile-builtins",
             "gpu-uuids-with",
             "machine-id-overwrite",

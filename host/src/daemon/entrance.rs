@@ -12,7 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Options, StartError};
 use crate::{
-    node::{Node, local_socket::LocalSocket},
+    node::{
+        Node,
+        local_socket::{BoundSocket, LocalSocket},
+    },
     server::{self, Access, Backend, Entrances, Serving, Sites, Token},
 };
 
@@ -122,9 +125,13 @@ impl Entrance {
     }
 }
 
-/// The Unix socket for local administration. Without it root's commands use the port.
-pub fn open_local_socket(path: &Path) -> Option<LocalSocket> {
-    match LocalSocket::bind(path) {
+/// The Unix socket for local administration: `bound`, or one that is made now. Without it root's commands use the port.
+pub fn open_local_socket(path: &Path, bound: Option<BoundSocket>) -> Option<LocalSocket> {
+    let made = match bound {
+        Some(bound) => bound.serve(),
+        None => LocalSocket::bind(path),
+    };
+    match made {
         Ok(socket) => Some(socket),
         Err(error) => {
             tracing::warn!("there is no Unix socket for local administration: {error}");

@@ -59,6 +59,10 @@ impl Inputs<'_> {
             ("CHANGELOG.md", "CHANGELOG.md"),
             ("deploy/systemd/gpud.service", "systemd/gpud.service"),
             ("deploy/systemd/gpud.default", "systemd/gpud.default"),
+            (
+                "deploy/systemd/least-privilege.conf",
+                "systemd/least-privilege.conf",
+            ),
         ] {
             tree.file(path, 0o644, self.read(file)?);
         }
@@ -87,6 +91,9 @@ impl Inputs<'_> {
         let unit = String::from_utf8(self.read("deploy/systemd/gpud.service")?)?;
         let unit = unit.replace(BINARY.0, BINARY.1);
         tree.file("usr/lib/systemd/system/gpud.service", 0o644, unit);
+        let drop_in = String::from_utf8(self.read("deploy/systemd/least-privilege.conf")?)?;
+        let drop_in = drop_in.replace(BINARY.0, BINARY.1);
+        tree.file("usr/share/gpud/least-privilege.conf", 0o644, drop_in);
         let defaults = self.read("deploy/systemd/gpud.default")?;
         tree.file("etc/default/gpud", 0o644, defaults);
         let motd = self.read("deploy/packages/motd")?;
@@ -222,6 +229,15 @@ mod tests {
             let unit = String::from_utf8_lossy(unit);
             assert!(unit.contains("\nExecStart=/usr/bin/gpud run "), "{unit}");
             assert!(!unit.contains("/usr/local/bin/gpud"), "{unit}");
+            let drop_in = package
+                .iter()
+                .find(|(path, _)| *path == "usr/share/gpud/least-privilege.conf");
+            let Some((_, Node::File(0o644, drop_in))) = drop_in else {
+                panic!("no drop-in");
+            };
+            let drop_in = String::from_utf8_lossy(drop_in);
+            let command = "\nExecStart=/usr/bin/gpud run $FLAGS --user=gpud\n";
+            assert!(drop_in.contains(command), "{drop_in}");
         }
     }
 }

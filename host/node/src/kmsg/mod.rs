@@ -50,7 +50,9 @@ use self::{
     pipeline::Routing,
     reader::{Reader, ReaderShared, Timing},
 };
-use crate::error::SourceError;
+use crate::{error::SourceError, trusted};
+
+pub(crate) use self::source::open_source;
 
 /// The environment variable that names another source; see [`source_path`].
 pub const PATH_VARIABLE: &str = "KMSG_FILE_PATH";
@@ -67,6 +69,12 @@ pub fn source_path(variable: Option<&str>) -> PathBuf {
         .filter(|path| !path.is_empty())
         .unwrap_or(DEVICE)
         .into()
+}
+
+/// Returns the path to read by this process's environment, where the variable is [trusted](trusted::input). Blocks.
+pub fn configured_path() -> PathBuf {
+    let variable = trusted::input(PATH_VARIABLE).and_then(|path| path.into_string().ok());
+    source_path(variable.as_deref())
 }
 
 /// How to read the kernel log.

@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use super::{DEVICE, lines::LineSplitter, record::MAX_RECORD};
-use crate::error::SourceError;
+use crate::{error::SourceError, root_helper};
 
 /// Major and minor number of the kernel log's device: `Documentation/admin-guide/devices.txt` of Linux.
 const NUMBERS: (u32, u32) = (1, 11);
@@ -46,17 +46,15 @@ pub(super) enum Step {
 }
 
 impl Source {
-    /// Opens without ever waiting (not even for the writer of a FIFO). Some containers have another device at `/dev/kmsg`,
-    /// such as the console or `/dev/null`; it is not read.
+    /// Opens without ever waiting (not even for the writer of a FIFO), by the root helper where there is one. Some containers
+    /// have another device at `/dev/kmsg`, such as the console or `/dev/null`; it is not read.
     pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
         let trouble =
             |errno: Errno| SourceError::from_io(path.display().to_string(), &errno.into());
-        let fd = open(
-            path,
-            OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY,
-            Mode::empty(),
-        )
-        .map_err(trouble)?;
+        let fd = match root_helper::connection() {
+            Some(helper) if helper.kernel_log() == path => helper.open_kernel_log()?,
+            Some(_) | None => open_source(path)?,
+        };
         let status = fstat(&fd).map_err(trouble)?;
         let kind = match FileType::from_raw_mode(status.st_mode) {
             FileType::CharacterDevice => {
@@ -127,6 +125,19 @@ impl Source {
             },
         }
     }
+}
+
+/// Opens a source as this process, for reading and without waiting.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn open_source(path: &Path) -> Result<OwnedFd, SourceError> {
+    open(
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY,
+        Mode::empty(),
+    )
+    .map_err(|errno| SourceError::from_io(path.display().to_string(), &errno.into()))
 }
 
 /// Refuses another device than the kernel log's at its place. A source that the operator names may be any.

@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::SourceError,
+    root_helper,
     trusted::{self, Opener},
 };
 
@@ -58,6 +59,9 @@ pub struct Command {
     pub contained: bool,
     /// Whether what it writes also goes to gpud's own standard error while it runs, for the person at the command line.
     pub echo: bool,
+    /// Whether the [root helper](crate::root_helper) runs it, where this process has one. The helper has an environment and a
+    /// working directory of its own.
+    pub as_root: bool,
 }
 
 /// The program of a [`Command`]. `bash` is looked up in the `PATH` of its environment.
@@ -125,11 +129,12 @@ impl Command {
             streams: Streams::Separate,
             contained: false,
             echo: false,
+            as_root: false,
         }
     }
 
     /// How errors name it: the program's name, without arguments, which may hold secrets.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match &self.program {
             Program::Argv(argv) => argv
                 .first()
@@ -152,6 +157,11 @@ pub async fn run(command: Command) -> Result<Output, SourceError> {
     if matches!(&command.program, Program::Argv(argv) if argv.first().is_none_or(|name| name.is_empty()))
     {
         return Err(SourceError::Invalid("no program to run".to_owned()));
+    }
+    if command.as_root
+        && let Some(helper) = root_helper::connection()
+    {
+        return helper.run(&command).await;
     }
     let cgroups = match command.contained {
         true => cgroup::Cgroups::own(),

@@ -15,7 +15,10 @@ use super::{
         types::AccessError,
     },
 };
-use crate::node::process::{self, Command, Env, Program};
+use crate::node::{
+    process::{self, Command, Env, Program},
+    root_helper,
+};
 
 /// Most bytes of each output stream that are returned.
 const MAX_OUTPUT: u32 = 4 * 1024 * 1024;
@@ -37,7 +40,7 @@ impl Host for Call {
             let output = canned.run("bash", &[])?;
             return self.handed_over(output);
         }
-        self.run(Program::BashStdin(script.into_bytes()), options)
+        self.run(Program::BashStdin(script.into_bytes()), options, false)
             .await
     }
 
@@ -72,17 +75,24 @@ impl Host for Call {
             }
             line.push('\n');
             return self
-                .run(Program::BashStdin(line.into_bytes()), options)
+                .run(Program::BashStdin(line.into_bytes()), options, false)
                 .await;
         }
+        let as_root = root_helper::runs_program(&program, &arguments);
         process::check_program(&path).await?;
         let argv = std::iter::once(path.into()).chain(arguments.into_iter().map(OsString::from));
-        self.run(Program::Argv(argv.collect()), options).await
+        self.run(Program::Argv(argv.collect()), options, as_root)
+            .await
     }
 }
 
 impl Call {
-    async fn run(&mut self, program: Program, options: Options) -> Result<Output, AccessError> {
+    async fn run(
+        &mut self,
+        program: Program,
+        options: Options,
+        as_root: bool,
+    ) -> Result<Output, AccessError> {
         let asked = Duration::from_millis(u64::from(options.timeout_ms));
         if matches!(program, Program::BashStdin(_)) {
             let bash = process::find_program("bash").await?;
@@ -98,6 +108,7 @@ impl Call {
         let command = Command {
             env: Env::Replace(env),
             contained: true,
+            as_root,
             max_output_bytes: options.max_output_bytes.min(MAX_OUTPUT) as usize,
             ..Command::new(program, asked.min(self.remaining()))
         };

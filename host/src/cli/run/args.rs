@@ -7,6 +7,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use super::{
     destinations::{inventory_of_environment, otlp_endpoint, webhook_url},
     options::{RunOptions, TlsFiles},
+    run_as::RunAs,
 };
 use crate::{
     cli::{
@@ -87,6 +88,22 @@ pub struct RunArgs {
     /// Ask for the token on every route but /healthz, also on this machine
     #[arg(long)]
     pub require_token: bool,
+    /// Run as this user, by name or number, and leave what needs root to a helper
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub user: String,
+    /// Script plugins that run as root all the same, comma-separated; needs --user
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub root_plugins: String,
     /// Answer under /admin/pprof, where GPUd has Go's profiles, with what to use instead
     #[arg(long)]
     pub pprof: bool,
@@ -236,6 +253,7 @@ impl RunCommand {
         let given = |file: Option<PathBuf>| file.filter(|file| !file.as_os_str().is_empty());
         let options = RunOptions {
             data_dir: data_dir(run.data_dir)?,
+            run_as: RunAs::of_flags(&run.user, &run.root_plugins)?,
             db_in_memory: run.db_in_memory,
             listen_address,
             tls: given(run.tls_cert)

@@ -4,6 +4,7 @@ mod args;
 mod destinations;
 mod effective_config;
 mod options;
+mod run_as;
 
 use std::{
     env,
@@ -21,8 +22,11 @@ use gpud_exports::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-pub use self::options::{RunOptions, TlsFiles};
 use self::{args::RunCommand, effective_config::effective_config};
+pub use self::{
+    options::{RunOptions, TlsFiles},
+    run_as::RunAs,
+};
 use super::{
     VERSION,
     command::{Action, Command, CommandContext},
@@ -35,7 +39,8 @@ use crate::{
     component::builtin,
     daemon::{self, Options, Selection},
     exports,
-    node::process,
+    logging::LogOptions,
+    node::{local_socket::BoundSocket, process, root_helper},
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
@@ -46,17 +51,29 @@ pub(super) const COMMAND: Command =
     Command::new::<RunCommand>("run", "Run the daemon in the foreground");
 
 impl Action for RunOptions {
+    fn prepare(
+        &mut self,
+        log: &LogOptions,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<BoundSocket>, Exit> {
+        run_as::prepare(self, log, notes)
+    }
+
     async fn run(self, context: CommandContext) -> Result<Exit, Exit> {
-        run(self, context.service).await?;
+        run(self, context.service, context.socket).await?;
         Ok(Exit::success(""))
     }
 }
 
-/// Runs until a signal; then stops in good order.
+/// Runs until a signal; then stops in good order. `socket` is the Unix socket, where it is made already.
 ///
 /// # Errors
 /// When it could not start.
-pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> {
+pub async fn run(
+    options: RunOptions,
+    mut service: Service,
+    socket: Option<BoundSocket>,
+) -> Result<(), Exit> {
     let shutdown = CancellationToken::new();
     stop_on_signals(shutdown.clone()).map_err(Exit::failure)?;
     service.hangups = Some(signals::listen().map_err(Exit::failure)?);
@@ -68,13 +85,25 @@ pub async fn run(options: RunOptions, mut service: Service) -> Result<(), Exit> 
         tracing::warn!("{warning}");
     }
     tracing::info!(version = VERSION, data_dir = %options.data_dir.display(), "starting gpud");
+    if let Some(run_as) = &options.run_as
+        && root_helper::connection().is_some()
+    {
+        tracing::info!(
+            user = run_as.user,
+            "gpud has given up root; what needs it is asked of a helper"
+        );
+    }
     data_dir::close(&options.data_dir).map_err(Exit::failure)?;
-    daemon::run(daemon_options(options, service)?, shutdown)
+    daemon::run(daemon_options(options, service, socket)?, shutdown)
         .await
         .map_err(Exit::failure)
 }
 
-fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit> {
+fn daemon_options(
+    options: RunOptions,
+    service: Service,
+    bound_socket: Option<BoundSocket>,
+) -> Result<Options, Exit> {
     let gpud = env::current_exe()
         .map_err(|error| Exit::failure(format!("gpud does not find its own binary: {error}")))?;
     let shown = effective_config(&options);
@@ -132,6 +161,7 @@ fn daemon_options(options: RunOptions, service: Service) -> Result<Options, Exit
         dcgm_names: options.dcgm_names,
         token_file: options.token_file,
         local_socket: options.local_socket.path(&options.data_dir),
+        bound_socket,
         allowed_hosts: options.allowed_hosts,
         allowed_origins: options.allowed_origins,
         profiling: options.pprof,

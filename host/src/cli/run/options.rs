@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use gpud_exports::{config::Address, inventory};
 
+use super::run_as::RunAs;
 use crate::cli::{
     checks::CheckOptions, components::ComponentSelection, local_socket::LocalSocketChoice,
 };
@@ -13,6 +14,8 @@ use crate::cli::{
 pub struct RunOptions {
     /// Folder of the state file; may not exist yet.
     pub data_dir: PathBuf,
+    /// Which user to become; `None` stays who it is.
+    pub run_as: Option<RunAs>,
     /// Keep nothing on disk.
     pub db_in_memory: bool,
     /// `host:port`, for [`crate::server::bind`].

@@ -1,0 +1,76 @@
+//! Gives up root for good: this process becomes another user, without capabilities and without a way to new ones.
+
+use std::env;
+
+use rustix::{
+    io::Errno,
+    process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior},
+    thread::{
+        CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+        remove_capability_from_bounding_set, set_capabilities, set_no_new_privs, set_thread_groups,
+        set_thread_res_gid, set_thread_res_uid,
+    },
+};
+
+use crate::{error::SourceError, users::User};
+
+/// The folder with an entry for each thread of this process.
+const THREADS: &str = "/proc/self/task";
+
+/// Turns this process of root into one of `user`: its groups, no capability, no new privileges. Another process of that user
+/// cannot trace it. Call this before any other thread is started: the kernel changes the rights of one thread only.
+///
+/// # Errors
+/// There are other threads, or the kernel refuses a step. The process is to end then: it may have half of its rights.
+pub fn become_user(user: &User) -> Result<(), SourceError> {
+    let failed = |step: &'static str| {
+        let name = user.name.clone();
+        move |errno: Errno| {
+            SourceError::Other(format!("cannot become user {name}: {step}: {errno}"))
+        }
+    };
+    if std::fs::read_dir(THREADS).is_ok_and(|threads| threads.count() > 1) {
+        let why = "cannot become another user: there are other threads already";
+        return Err(SourceError::Other(why.to_owned()));
+    }
+    // First, while there is the right to do so. It fails for numbers beyond the kernel's last capability; without that right, the
+    // bar on new privileges below does the same.
+    for number in 0..u64::BITS {
+        let _ = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number));
+    }
+    let groups: Vec<Gid> = user.groups.iter().copied().map(Gid::from_raw).collect();
+    let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
+    set_thread_groups(&groups).map_err(failed("setgroups"))?;
+    set_thread_res_gid(gid, gid, gid).map_err(failed("setresgid"))?;
+    set_thread_res_uid(uid, uid, uid).map_err(failed("setresuid"))?;
+    clear_ambient_capability_set().map_err(failed("ambient capabilities"))?;
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, none).map_err(failed("capset"))?;
+    set_no_new_privs(true).map_err(failed("no new privileges"))?;
+    // Scripts of plugins run as the same user: without this they could take this process over.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("dumpable"))?;
+    let left = capabilities(None).map_err(failed("capget"))?;
+    match (left.effective | left.permitted | left.inheritable).is_empty() {
+        true => Ok(()),
+        false => Err(failed("capabilities are left")(Errno::PERM)),
+    }
+}
+
+/// Names `user` in the environment, as a log-in does, and takes out folders that are the former user's. Call this before any
+/// other thread is started.
+#[expect(unsafe_code, reason = "there is no safe way to change the environment")]
+pub fn name_in_environment(user: &User) {
+    // SAFETY: called before any other thread is started, as the caller promises.
+    unsafe {
+        env::set_var("HOME", &user.home);
+        env::set_var("USER", &user.name);
+        env::set_var("LOGNAME", &user.name);
+        for name in ["XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"] {
+            env::remove_var(name);
+        }
+    }
+}
