@@ -215,10 +215,24 @@ impl Gpus {
         let mut gpus = self.clone();
         gpus.place(subject);
         gpus.join_strangers();
-        match gpus.place(subject) {
+        let place = gpus.place(subject);
+        if !matches!(subject, Subject::Gpu { .. }) && place.is_none() {
+            return SubjectView::of(subject);
+        }
+        match place.or_else(|| gpus.only_nameless()) {
             Some(place) => gpus.view(place).1,
-            None if matches!(subject, Subject::Gpu { .. }) => SubjectView::new("gpu", "a GPU"),
-            None => SubjectView::of(subject),
+            None => SubjectView::new("gpu", "a GPU"),
+        }
+    }
+
+    /// The place of the one GPU of the inventory that has only a number; `None` where there are several.
+    fn only_nameless(&self) -> Option<usize> {
+        let inventory = self.known.iter().take(self.inventory).enumerate();
+        let mut nameless = inventory
+            .filter(|(_, gpu)| gpu.uuid.is_none() && gpu.pci.is_none() && gpu.serial.is_none());
+        match (nameless.next(), nameless.next()) {
+            (Some((place, _)), None) => Some(place),
+            _ => None,
         }
     }
 }
@@ -289,8 +303,14 @@ mod tests {
         let gpus = Gpus::new([nameless]);
         let label = |uuid| gpus.describe(&gpu(Some(uuid), None, None)).label;
         assert_eq!(label("unknown-gpu-3"), "GPU 3");
-        assert_eq!(label("unknown-gpu-4"), "a GPU");
-        assert_eq!(label("unknown-gpu-x"), "a GPU");
+        // The only one that never gave a name.
+        assert_eq!(gpus.describe(&gpu(None, None, None)).label, "GPU 3");
+        let nameless = |index| KnownGpu {
+            index: Some(index),
+            ..KnownGpu::default()
+        };
+        let gpus = Gpus::new([nameless(3), nameless(4)]);
+        assert_eq!(gpus.describe(&gpu(None, None, None)).label, "a GPU");
     }
 
     #[test]
