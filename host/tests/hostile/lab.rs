@@ -84,6 +84,8 @@ pub async fn alone() -> Lab<RwLockWriteGuard<'static, ()>> {
 
 async fn runtime() -> Runtime {
     let start = || async {
+        // Without any subscriber, a line that another test logs first would be left out of the logs of all.
+        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
         let node = Arc::new(Node::live().await.unwrap());
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile-cache");
         Runtime::start(&cache, Compiler::InProcess, node).unwrap()
