@@ -5,10 +5,10 @@
 use std::path::Path;
 
 use gpud_fuzz::{
+    script::base64,
     small_stack,
     spec::{
-        self, DEFAULT_TIMEOUT, MAX_PLUGIN_NAME_BYTES, MIN_INTERVAL, Plugin, Problem,
-        component_name, decode_base64,
+        self, DEFAULT_TIMEOUT, MAX_PLUGIN_NAME_BYTES, MIN_INTERVAL, Plugin, Problem, component_name,
     },
     wire::{GoDuration, RunBashScript, to_json, to_yaml},
 };
@@ -92,7 +92,7 @@ fn check_script(bash: &RunBashScript) {
     assert!(!bash.script.is_empty());
     match bash.content_type.as_str() {
         "plaintext" | "text/plain" => {}
-        "base64" => assert!(decode_base64(&bash.script).is_ok()),
+        "base64" => assert!(base64::decode(&bash.script).is_ok()),
         other => panic!("{other}"),
     }
 }
