@@ -17,6 +17,12 @@ const MAGIC: &[u8] = b"gpud-builtins-2\n";
 /// Bytes of an archive's trailer.
 const TRAILER: usize = 64;
 
+/// The flag for rustc that packs relocations, which are 3 MB of the program otherwise.
+const PACKED_RELOCATIONS: &str = "link-arg=-Wl,-z,pack-relative-relocs";
+
+/// The first version of the GNU C library that loads programs with packed relocations.
+const LOADS_PACKED_RELOCATIONS: (u32, u32) = (2, 36);
+
 /// How a release is built.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
@@ -106,17 +112,21 @@ pub fn run(cargo: &Cargo, options: &Options) -> Result<PathBuf> {
     folder.push(profile);
     let mut build = cargo.command();
     match linker {
-        None => build.arg("build"),
+        // Unlike `build`, this takes flags for the program alone.
+        None => build.arg("rustc"),
         Some(zig) => build
             .args(["zigbuild", "--locked"])
             .envs(zig.environment()?),
     };
-    build.args(["--profile", profile, "--package", "gpud"]);
+    build.args(["--profile", profile, "--package", "gpud", "--bin", "gpud"]);
     if let Some(target) = target {
         // cargo-zigbuild takes the version of the C library behind the target; the folder has the target's own name.
         let version = linker.as_ref().map(|zig| format!(".{}", zig.glibc));
         build.arg("--target");
         build.arg(format!("{target}{}", version.unwrap_or_default()));
+    }
+    if linker.is_none() && target.is_none() && loads_packed_relocations() {
+        build.args(["--", "-C", PACKED_RELOCATIONS]);
     }
     cargo.timed("build gpud", build)?;
     let (program, archive) = (folder.join("gpud"), folder.join("gpud-builtins"));
@@ -154,6 +164,22 @@ pub fn command(cargo: &Cargo, arguments: &[String]) -> Result<()> {
 pub fn runs_here(target: &str) -> bool {
     let processor = target.split('-').next();
     processor == Some(env::consts::ARCH) && target.ends_with("-linux-gnu")
+}
+
+/// Whether this machine's C library loads programs with packed relocations. A program that was linked here needs this
+/// machine's version of the library in any case.
+fn loads_packed_relocations() -> bool {
+    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
+    output.is_ok_and(|output| {
+        let text = String::from_utf8_lossy(&output.stdout);
+        glibc_version(&text).is_some_and(|version| version >= LOADS_PACKED_RELOCATIONS)
+    })
+}
+
+/// Reads the answer of `getconf GNU_LIBC_VERSION`, such as `glibc 2.36`.
+fn glibc_version(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
+    Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }
 
 impl Zig {
@@ -276,6 +302,21 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn versions_of_the_c_library_are_read() {
+        for (text, version) in [
+            ("glibc 2.36\n", Some((2, 36))),
+            ("glibc 2.4.1", Some((2, 4))),
+            ("glibc 3.0", Some((3, 0))),
+            ("musl 1.2", None),
+            ("glibc", None),
+            ("", None),
+        ] {
+            assert_eq!(glibc_version(text), version, "{text}");
+        }
+        assert!(glibc_version("glibc 2.4") < Some(LOADS_PACKED_RELOCATIONS));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The tests: what CI runs, and what takes long.
 
+use std::{num::NonZero, thread};
+
 use anyhow::{Context, Result, bail};
 
 use crate::{
@@ -47,6 +49,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         &LINTS,
     )?;
     // Benchmarks are not tests: `cargo xtask bench` runs them, on a release build.
+    let threads = test_threads();
+    let [lints, flags] = LINTS;
     failures.note(cargo.run_with(
         "tests",
         &[
@@ -58,7 +62,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "--tests",
             "--no-fail-fast",
         ],
-        &LINTS,
+        &[lints, flags, ("RUST_TEST_THREADS", &threads)],
     ));
     let gpud = &gpud(cargo)?;
     requests(cargo, gpud, &mut failures);
@@ -82,6 +86,13 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         &LINTS,
     ));
     failures.into_result()
+}
+
+/// How many tests of one program run at the same time: more than there are processors, since end-to-end tests wait for a
+/// daemon most of the time.
+fn test_threads() -> String {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    (processors * 3).to_string()
 }
 
 /// Checks pages against the contract, the code, the manifests and the paths that they name, and the words of all texts.
