@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::error::HealthcheckError;
 use crate::{
     cli::{components::ComponentSelection, options::FailOn, status::ask::Component},
     model::{Health, RepairAction},
@@ -51,14 +52,14 @@ impl Verdict {
         states: &[Component],
         selection: &ComponentSelection,
         actions: &[RepairAction],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, HealthcheckError> {
         let selected: Vec<&Component> = states
             .iter()
             .filter(|state| selection.includes(&state.component))
             .collect();
         let components = count(selected.iter().copied());
         if components == 0 {
-            return Err("gpud has none of the components that count".to_owned());
+            return Err(HealthcheckError::NoComponents);
         }
         let (starting, checked): (Vec<&Component>, Vec<&Component>) =
             selected.into_iter().partition(|state| is_starting(state));
@@ -137,7 +138,7 @@ mod tests {
 
     fn judged(states: &[Component], components: &str, actions: &[RepairAction]) -> String {
         match Verdict::of(states, &ComponentSelection::parse(components), actions) {
-            Err(why) => why,
+            Err(why) => why.to_string(),
             Ok(verdict) => {
                 let found = verdict.findings.iter();
                 let found: Vec<String> = found
