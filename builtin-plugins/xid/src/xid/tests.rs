@@ -15,72 +15,75 @@ fn text(xid: &Xid<'_>) -> String {
     )
 }
 
+/// Lines in the general form: severity, actions, text.
+const GENERAL_LINES: &[(&str, Severity, &[Action], &str)] = &[
+    (
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+        Fatal,
+        &[Reboot, Inspect],
+        "XID 79 ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS GPU has fallen off the bus detected on GPU PCI:0000:3b:00",
+    ),
+    (
+        "NVRM: GPU 3b:00.0: GPU has fallen off the bus.",
+        Fatal,
+        &[Reboot, Inspect],
+        "XID 79 ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS GPU has fallen off the bus detected on GPU PCI:0000:3b:00",
+    ),
+    (
+        "NVRM: Xid (0000:41:00): 14, x",
+        Warning,
+        &[],
+        "XID 14 ROBUST_CHANNEL_FAKE_ERROR detected on GPU 0000:41:00",
+    ),
+    (
+        "NVRM: Xid (PCI:0000:9b:00): 167, x",
+        Warning,
+        &[Reboot],
+        "XID 167 PCIE_FATAL_TIMEOUT detected on GPU PCI:0000:9b:00",
+    ),
+    (
+        "NVRM: Xid (PCI:0000:e3:00): 173, x",
+        Fatal,
+        &[Reboot],
+        "XID 173 C2C Fatal Link Failure detected on GPU PCI:0000:e3:00",
+    ),
+    (
+        "NVRM: Xid (PCI:0000:e3:00): 13, x",
+        Warning,
+        &[CheckApp],
+        "XID 13 ROBUST_CHANNEL_GR_EXCEPTION /\nROBUST_CHANNEL_GR_ERROR_SW_NOTIFY Graphics Engine Exception detected on GPU PCI:0000:e3:00",
+    ),
+    (
+        "NVRM: Xid (PCI:0000:c1:00): 94, pid=1, name=x, Contained",
+        Fatal,
+        &[Reboot, Ignore],
+        "XID 94 ROBUST_CHANNEL_CONTAINED_ERROR Contained ECC error detected on GPU PCI:0000:c1:00",
+    ),
+    // An NVLink error without the extended form.
+    (
+        "NVRM: Xid (PCI:0008:01:00): 149, NETIR",
+        Warning,
+        &[Reboot],
+        "XID 149.0 (err status 0x00000000) NVLINK_NETIR_ERROR NVLINK: NETIR Error detected on GPU PCI:0008:01:00",
+    ),
+    // Codes that the catalogue does not have.
+    (
+        "NVRM: Xid (PCI:0:1): 133, x",
+        Warning,
+        &[],
+        "XID 133 ROBUST_CHANNEL_CE17_ERROR detected on GPU PCI:0:1",
+    ),
+    (
+        "NVRM: Xid (PCI:0:1): 999, x",
+        Warning,
+        &[],
+        "XID 999 detected on GPU PCI:0:1",
+    ),
+];
+
 #[test]
 fn general_lines_take_their_code_s_entry() {
-    for (line, severity, actions, expected) in [
-        (
-            "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.",
-            Fatal,
-            &[Reboot, Inspect][..],
-            "XID 79 ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS GPU has fallen off the bus detected on GPU PCI:0000:3b:00",
-        ),
-        (
-            "NVRM: GPU 3b:00.0: GPU has fallen off the bus.",
-            Fatal,
-            &[Reboot, Inspect],
-            "XID 79 ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS GPU has fallen off the bus detected on GPU PCI:0000:3b:00",
-        ),
-        (
-            "NVRM: Xid (0000:41:00): 14, x",
-            Warning,
-            &[],
-            "XID 14 ROBUST_CHANNEL_FAKE_ERROR detected on GPU 0000:41:00",
-        ),
-        (
-            "NVRM: Xid (PCI:0000:9b:00): 167, x",
-            Warning,
-            &[Reboot],
-            "XID 167 PCIE_FATAL_TIMEOUT detected on GPU PCI:0000:9b:00",
-        ),
-        (
-            "NVRM: Xid (PCI:0000:e3:00): 173, x",
-            Fatal,
-            &[Reboot],
-            "XID 173 C2C Fatal Link Failure detected on GPU PCI:0000:e3:00",
-        ),
-        (
-            "NVRM: Xid (PCI:0000:e3:00): 13, x",
-            Warning,
-            &[CheckApp],
-            "XID 13 ROBUST_CHANNEL_GR_EXCEPTION /\nROBUST_CHANNEL_GR_ERROR_SW_NOTIFY Graphics Engine Exception detected on GPU PCI:0000:e3:00",
-        ),
-        (
-            "NVRM: Xid (PCI:0000:c1:00): 94, pid=1, name=x, Contained",
-            Fatal,
-            &[Reboot, Ignore],
-            "XID 94 ROBUST_CHANNEL_CONTAINED_ERROR Contained ECC error detected on GPU PCI:0000:c1:00",
-        ),
-        // An NVLink error without the extended form.
-        (
-            "NVRM: Xid (PCI:0008:01:00): 149, NETIR",
-            Warning,
-            &[Reboot],
-            "XID 149.0 (err status 0x00000000) NVLINK_NETIR_ERROR NVLINK: NETIR Error detected on GPU PCI:0008:01:00",
-        ),
-        // Codes that the catalogue does not have.
-        (
-            "NVRM: Xid (PCI:0:1): 133, x",
-            Warning,
-            &[],
-            "XID 133 ROBUST_CHANNEL_CE17_ERROR detected on GPU PCI:0:1",
-        ),
-        (
-            "NVRM: Xid (PCI:0:1): 999, x",
-            Warning,
-            &[],
-            "XID 999 detected on GPU PCI:0:1",
-        ),
-    ] {
+    for &(line, severity, actions, expected) in GENERAL_LINES {
         let xid = decode(line).unwrap();
         assert_eq!((xid.severity, xid.actions), (severity, actions), "{line}");
         assert_eq!(

@@ -2,10 +2,10 @@
 
 use super::*;
 
-#[test]
-fn slots_and_iommus() {
+/// Lines of slots and IOMMUs.
+const BUS_LINES: &[Case] = {
     use Kind::{Inaccessible, IommuFault, SlotLost, SlotPower};
-    hold(&[
+    &[
         (
             "pcieport 0000:00:01.0: pciehp: Slot(1): Power fault",
             SlotPower,
@@ -105,7 +105,12 @@ fn slots_and_iommus() {
             "0009:01:00.0",
             &[("access", "F_TRANSLATION"), ("iommu", "arm-smmu-v3.9.auto")],
         ),
-    ]);
+    ]
+};
+
+#[test]
+fn slots_and_iommus() {
+    hold(BUS_LINES);
     for line in [
         "pcieport 0000:00:01.0: pciehp: Slot(1): Link Down/Up ignored",
         "pcieport 0000:00:01.0: pciehp: Slot(1): Link Down event queued; currently getting powered on",
