@@ -14,12 +14,12 @@ use crate::{
     },
     machine_info::Collector,
     model::{Event, Health, HealthState, UnixMillis},
-    node::kmsg,
+    node::{error::SourceError, kmsg},
     plugins::{self, Plugins},
     server::{
         Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
     },
-    store::{Page, TimelineRead},
+    store::{Page, StoreError, TimelineRead},
     summary::{Since, StateKey},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
@@ -281,20 +281,17 @@ impl Backend for DaemonBackend {
         self.services.feed.subscribe(seen)
     }
 
-    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>> {
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, StoreError>> {
         async move {
             let Some(store) = &self.services.store else {
                 return Ok(Page::default());
             };
-            store
-                .timeline(read)
-                .await
-                .map_err(|error| error.to_string())
+            store.timeline(read).await
         }
         .boxed()
     }
 
-    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, String>> {
+    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, StoreError>> {
         async move {
             let Some(store) = &self.services.store else {
                 return Ok(Since::default());
@@ -305,8 +302,8 @@ impl Backend for DaemonBackend {
             };
             let states = store.beginnings(states).await;
             Ok(Since {
-                states: states.map_err(|error| error.to_string())?,
-                healthy: healthy.map_err(|error| error.to_string())?,
+                states: states?,
+                healthy: healthy?,
             })
         }
         .boxed()
@@ -316,16 +313,13 @@ impl Backend for DaemonBackend {
         &self,
         names: Option<Vec<String>>,
         since: i64,
-    ) -> Reply<'_, Result<Vec<Sample>, String>> {
+    ) -> Reply<'_, Result<Vec<Sample>, StoreError>> {
         async move {
             let Some(store) = &self.services.store else {
                 return Ok(Vec::new());
             };
             let since = u64::try_from(since).unwrap_or(0);
-            let found = store
-                .samples(since, names.as_deref())
-                .await
-                .map_err(|e| e.to_string())?;
+            let found = store.samples(since, names.as_deref()).await?;
             Ok(found
                 .into_iter()
                 .map(|stored| Sample {
@@ -419,15 +413,15 @@ impl Backend for DaemonBackend {
         self.plugins.shadow(component)
     }
 
-    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>> {
+    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, SourceError>> {
         async move { Ok(self.inventory.collect().await) }.boxed()
     }
 
-    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), String>> {
+    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), SourceError>> {
         async move {
             let severity = kmsg::severity(&priority);
             // A write to the kernel log does not wait for anything but the kernel's own lock.
-            kmsg::inject(severity, &message).map_err(|error| error.to_string())
+            kmsg::inject(severity, &message)
         }
         .boxed()
     }

@@ -4,7 +4,9 @@
 use gpud_sdk::history::{Reboot, StoredEvent};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::sysfs::{EntryCount, FileContent};
-use gpud_sdk::{AccessError, CheckContext, Error, Health, HealthState, RepairAction, Report};
+use gpud_sdk::{
+    AccessError, CheckContext, Error, Event, Health, HealthState, RepairAction, Report,
+};
 use serde::Serialize;
 
 use crate::config::Config;
@@ -132,37 +134,19 @@ pub fn judge(
         pid_max,
     ));
 
-    let mut events = Vec::new();
-    let mut counts = Counts::default();
-    if inputs.config.names.is_empty() {
-        events.extend(
-            tracker
-                .switch_off()
-                .map(|message| dstate::recovered(context.now, message)),
-        );
-    } else if listed {
-        let cleared = inputs.mark.and_then(|mark| tracker.mark(mark));
-        events.extend(cleared.map(|message| dstate::recovered(context.now, message)));
-        let watched = Processes::parse(&elsewhere.watched).blocked;
-        let waiting = waits::for_user_space(&inputs.wait_channels);
-        let mut blocked: Vec<_> = processes.blocked.iter().chain(&watched).cloned().collect();
-        blocked.retain(|process| !waiting.contains(&process.pid));
-        tracker.update(now, &blocked);
-        let stuck = tracker.stuck(now, inputs.config.threshold, &inputs.config.names);
-        counts = Counts {
-            current_count: processes.blocked.len() + elsewhere.blocked as usize,
-            persistent_count: stuck.count,
-            persistent: stuck.list.clone(),
-        };
-        let finding = if stuck.count > 0 {
-            Some(stuck_row(&stuck, inputs.config, past)?)
-        } else {
-            None
-        };
-        let reason = finding.as_ref().map(|finding| finding.reason.as_str());
-        events.extend(tracker.turn(context.now, reason, &counts));
-        findings.extend(finding);
-    }
+    let blocked = BlockedReading {
+        config: inputs.config,
+        mark: inputs.mark,
+        wait_channels: &inputs.wait_channels,
+        processes: listed.then_some(&processes),
+        elsewhere: &elsewhere,
+    };
+    let BlockedVerdict {
+        events,
+        counts,
+        finding,
+    } = judge_blocked(context, &blocked, tracker, past)?;
+    findings.extend(finding);
 
     let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
     let allocated = known(context, allocated, &mut unknown);
@@ -184,24 +168,102 @@ pub fn judge(
         0 => now.saturating_sub(uptime),
         boot_time => boot_time,
     };
-    let data = Data {
-        virtualization_environment: &inputs.facts.virtualization_environment,
-        system_manufacturer: &inputs.facts.system_manufacturer,
-        machine_metadata: &inputs.facts.machine_metadata,
-        host: &inputs.facts.host,
-        kernel: &inputs.facts.kernel,
-        platform: &inputs.facts.platform,
-        uptimes: Uptimes {
-            seconds: uptime,
-            boot_time_unix_seconds: boot_time,
-        },
-        zombie_processes: zombies,
-        blocked_processes: &counts,
-        file_descriptors: &files,
+    let uptimes = Uptimes {
+        seconds: uptime,
+        boot_time_unix_seconds: boot_time,
     };
+    let data = Data::of(inputs.facts, uptimes, zombies, &counts, &files);
+    let state = state(context, findings.into_iter().chain(unknown).next(), notes);
+    let mut report =
+        Report::of(state.info("data", serde_json::to_string(&data).unwrap_or_default()));
+    report.events = events;
+    if listed {
+        report = files.metrics(gauges(report, zombies, &counts));
+    }
+    Ok(report)
+}
+
+fn gauges(report: Report, zombies: u64, counts: &Counts) -> Report {
+    report
+        .gauge("os_zombie_processes", zombies as f64)
+        .gauge("os_blocked_processes", counts.current_count as f64)
+        .gauge(
+            "os_blocked_processes_persistent",
+            counts.persistent_count as f64,
+        )
+}
+
+/// What is known about processes in uninterruptible sleep.
+struct BlockedReading<'a> {
+    config: &'a Config,
+    mark: Option<u64>,
+    wait_channels: &'a [FileContent],
+    /// Those that were read, if their list could be read.
+    processes: Option<&'a Processes>,
+    elsewhere: &'a Elsewhere,
+}
+
+/// The verdict on processes in uninterruptible sleep.
+#[derive(Default)]
+struct BlockedVerdict {
+    events: Vec<Event>,
+    counts: Counts,
+    finding: Option<Finding>,
+}
+
+/// Follows the blocked processes, and judges those that stay blocked.
+fn judge_blocked(
+    context: &CheckContext,
+    reading: &BlockedReading<'_>,
+    tracker: &mut Tracker,
+    past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
+) -> Result<BlockedVerdict, Error> {
+    let recovered = |message| dstate::recovered(context.now, message);
+    let config = reading.config;
+    let mut events = Vec::new();
+    if config.names.is_empty() {
+        events.extend(tracker.switch_off().map(recovered));
+        return Ok(BlockedVerdict {
+            events,
+            ..BlockedVerdict::default()
+        });
+    }
+    let Some(processes) = reading.processes else {
+        return Ok(BlockedVerdict::default());
+    };
+    let cleared = reading.mark.and_then(|mark| tracker.mark(mark));
+    events.extend(cleared.map(recovered));
+    let now = context.now / 1000;
+    let watched = Processes::parse(&reading.elsewhere.watched).blocked;
+    let waiting = waits::for_user_space(reading.wait_channels);
+    let mut blocked: Vec<_> = processes.blocked.iter().chain(&watched).cloned().collect();
+    blocked.retain(|process| !waiting.contains(&process.pid));
+    tracker.update(now, &blocked);
+    let stuck = tracker.stuck(now, config.threshold, &config.names);
+    let counts = Counts {
+        current_count: processes.blocked.len() + reading.elsewhere.blocked as usize,
+        persistent_count: stuck.count,
+        persistent: stuck.list.clone(),
+    };
+    let finding = if stuck.count > 0 {
+        Some(stuck_row(&stuck, config, past)?)
+    } else {
+        None
+    };
+    let reason = finding.as_ref().map(|finding| finding.reason.as_str());
+    events.extend(tracker.turn(context.now, reason, &counts));
+    Ok(BlockedVerdict {
+        events,
+        counts,
+        finding,
+    })
+}
+
+/// The state with the health and the reason of a finding, if there is one.
+fn state(context: &CheckContext, finding: Option<Finding>, notes: Option<String>) -> HealthState {
     let mut state = HealthState::healthy(context, "ok");
     state.error = notes;
-    if let Some(finding) = findings.into_iter().chain(unknown).next() {
+    if let Some(finding) = finding {
         state.health = finding.health;
         state.reason = finding.reason;
         if let Some(error) = finding.error {
@@ -211,20 +273,7 @@ pub fn judge(
             state = state.action(action, &description);
         }
     }
-    let mut report =
-        Report::of(state.info("data", serde_json::to_string(&data).unwrap_or_default()));
-    report.events = events;
-    if listed {
-        report = report
-            .gauge("os_zombie_processes", zombies as f64)
-            .gauge("os_blocked_processes", counts.current_count as f64)
-            .gauge(
-                "os_blocked_processes_persistent",
-                counts.persistent_count as f64,
-            );
-        report = files.metrics(report);
-    }
-    Ok(report)
+    state
 }
 
 fn parsed<T>(
@@ -367,6 +416,29 @@ struct Data<'a> {
     zombie_processes: u64,
     blocked_processes: &'a Counts,
     file_descriptors: &'a Handles,
+}
+
+impl<'a> Data<'a> {
+    fn of(
+        facts: &'a Facts,
+        uptimes: Uptimes,
+        zombies: u64,
+        counts: &'a Counts,
+        files: &'a Handles,
+    ) -> Self {
+        Self {
+            virtualization_environment: &facts.virtualization_environment,
+            system_manufacturer: &facts.system_manufacturer,
+            machine_metadata: &facts.machine_metadata,
+            host: &facts.host,
+            kernel: &facts.kernel,
+            platform: &facts.platform,
+            uptimes,
+            zombie_processes: zombies,
+            blocked_processes: counts,
+            file_descriptors: files,
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -10,7 +10,8 @@ use gpud_summary::{Since, StateKey};
 use crate::{
     component::feed::{ChangeId, Subscription},
     model,
-    store::{Page, TimelineRead},
+    node::error::SourceError,
+    store::{Page, StoreError, TimelineRead},
     wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
 
@@ -132,20 +133,20 @@ pub trait Backend: Send + Sync + 'static {
     ) -> Reply<'_, BTreeMap<String, Vec<model::Event>>>;
 
     /// A part of the history: events and changes of health.
-    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>>;
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, StoreError>>;
 
     /// Since when states have the health that they have, as far as it is recorded.
     fn beginnings(
         &self,
         states: Vec<(StateKey, model::Health)>,
-    ) -> Reply<'_, Result<Since, String>>;
+    ) -> Reply<'_, Result<Since, StoreError>>;
 
     /// Samples of these components (`None`: of all) at or after `since` (Unix milliseconds), in any order.
     fn samples(
         &self,
         names: Option<Vec<String>>,
         since: i64,
-    ) -> Reply<'_, Result<Vec<Sample>, String>>;
+    ) -> Reply<'_, Result<Vec<Sample>, StoreError>>;
 
     /// Follows what changes after `seen`; from now on if nothing was seen.
     fn changes(&self, seen: Option<ChangeId>) -> Subscription;
@@ -177,11 +178,11 @@ pub trait Backend: Send + Sync + 'static {
     fn shadow(&self, component: &str) -> Option<ShadowView>;
 
     /// Takes the machine's inventory. The server asks once at a time and keeps the answer for some seconds.
-    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>>;
+    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, SourceError>>;
 
     /// Writes a line into the kernel log. `priority` is a word such as `KERN_ERR` or `kern.warn`; a word that means
-    /// nothing counts as info. Says so if it could not write.
-    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), String>>;
+    /// nothing counts as info.
+    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), SourceError>>;
 
     /// Every metric in the Prometheus text format, version 0.0.4.
     fn prometheus(&self) -> Reply<'_, String>;

@@ -37,7 +37,7 @@ pub(super) async fn list(
         .samples(Some(names.clone()), since)
         .await
         .unwrap_or_else(|error| {
-            tracing::warn!(error, "cannot read metrics");
+            tracing::warn!(%error, "cannot read metrics");
             Vec::new()
         });
     let form = strict_form(&headers)?;

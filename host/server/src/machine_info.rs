@@ -7,7 +7,7 @@ use http::StatusCode;
 use tokio::sync::Mutex;
 
 use super::{errors::ApiError, negotiation::json, router::App};
-use crate::wire::MachineInfo;
+use crate::{node::error::SourceError, wire::MachineInfo};
 
 /// Taking an inventory starts programs, so a burst of requests shares one.
 const FRESH: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ impl Cache {
 }
 
 /// The inventory, at most this old.
-pub(super) async fn at_most(app: &App, age: Duration) -> Result<MachineInfo, String> {
+pub(super) async fn at_most(app: &App, age: Duration) -> Result<MachineInfo, SourceError> {
     let mut last = app.machine_info.0.lock().await;
     if let Some((_, info)) = last.as_ref().filter(|(taken, _)| taken.elapsed() < age) {
         return Ok(info.clone());

@@ -37,7 +37,7 @@ pub(super) async fn summary(app: &App) -> Summary {
         .collect();
     let keys = components.iter().flat_map(ComponentInput::keys).collect();
     let since = backend.beginnings(keys).await.unwrap_or_else(|error| {
-        tracing::warn!(error, "cannot read since when states are what they are");
+        tracing::warn!(%error, "cannot read since when states are what they are");
         Default::default()
     });
     let (machine, gpus) = machine_and_gpus(app).await;
@@ -59,7 +59,7 @@ pub(super) async fn machine_and_gpus(app: &App) -> (MachineView, Gpus) {
             found
         }
         Err(error) => {
-            tracing::warn!(error, "cannot take the machine's inventory");
+            tracing::warn!(%error, "cannot take the machine's inventory");
             Default::default()
         }
     }

@@ -23,7 +23,8 @@ use super::{
 use crate::{
     component::feed::{Change, ChangeId, Subscription},
     model::{Event, EventType, Health, HealthState, Subject},
-    store::{Cursor, Entry, EntryId, Happening, Page, StoredEvent, TimelineRead},
+    node::error::SourceError,
+    store::{Cursor, Entry, EntryId, Happening, Page, StoreError, StoredEvent, TimelineRead},
     wire::{
         Comparison, Difference, Differing, GoDuration, GpuInfo, HealthStatePlugin, MachineInfo,
         MemoryInfo, MetaTime, Origin, PluginSpec, Render, RunBashScript, ShadowView, Step,
@@ -185,7 +186,7 @@ impl Backend for Fake {
         }
     }
 
-    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>> {
+    fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, StoreError>> {
         self.asked_timeline.lock().unwrap().push(read);
         let stored = StoredEvent {
             event: event(1_741_060_000, "a\u{1b}[2J<b>"),
@@ -216,17 +217,17 @@ impl Backend for Fake {
             }),
         };
         let answer = match (self.broken, self.empty) {
-            (true, _) => Err("disk I/O error".to_owned()),
+            (true, _) => Err(StoreError::Io("disk I/O error".to_owned())),
             (_, true) => Ok(Page::default()),
             _ => Ok(page),
         };
         async move { answer }.boxed()
     }
 
-    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, String>> {
+    fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, StoreError>> {
         let known = states.into_iter().map(|(key, _)| (key, 1_741_000_000_000));
         let answer = match self.broken {
-            true => Err("disk I/O error".to_owned()),
+            true => Err(StoreError::Io("disk I/O error".to_owned())),
             false => Ok(Since {
                 states: known.collect(),
                 healthy: Some(1_740_000_000_000),
@@ -239,7 +240,7 @@ impl Backend for Fake {
         &self,
         names: Option<Vec<String>>,
         since: i64,
-    ) -> Reply<'_, Result<Vec<Sample>, String>> {
+    ) -> Reply<'_, Result<Vec<Sample>, StoreError>> {
         self.asked_samples.lock().unwrap().push((names, since));
         let sample = |component: &str, name: &str, unix_millis, value| Sample {
             component: component.into(),
@@ -260,7 +261,7 @@ impl Backend for Fake {
         ];
         samples[0].labels.insert("mount_point".into(), "/".into());
         let answer = match (self.broken, self.empty) {
-            (true, _) => Err("disk I/O error".to_owned()),
+            (true, _) => Err(StoreError::Io("disk I/O error".to_owned())),
             (_, true) => Ok(Vec::new()),
             _ => Ok(samples),
         };
@@ -377,7 +378,7 @@ impl Backend for Fake {
         })
     }
 
-    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, String>> {
+    fn machine_info(&self) -> Reply<'_, Result<MachineInfo, SourceError>> {
         self.inventories.fetch_add(1, Ordering::Relaxed);
         let info = MachineInfo {
             gpud_version: "0.1.0".into(),
@@ -387,17 +388,17 @@ impl Backend for Fake {
             ..Default::default()
         };
         let answer = if self.broken {
-            Err("lsblk: not found".to_owned())
+            Err(SourceError::NotFound("lsblk".to_owned()))
         } else {
             Ok(info)
         };
         async move { answer }.boxed()
     }
 
-    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), String>> {
+    fn inject(&self, priority: String, message: String) -> Reply<'_, Result<(), SourceError>> {
         self.injected.lock().unwrap().push((priority, message));
         let answer = if self.broken {
-            Err("/dev/kmsg: permission denied".to_owned())
+            Err(SourceError::Denied("/dev/kmsg".to_owned()))
         } else {
             Ok(())
         };

@@ -158,5 +158,4 @@ fn describe(error: &clap::Error) -> String {
 }
 
 #[cfg(test)]
-#[path = "parse_tests.rs"]
 pub(super) mod tests;

@@ -5,87 +5,89 @@ use std::mem::offset_of;
 use gpud_nvml_mock::struct_version;
 use nvml_wrapper_sys::bindings::*;
 
+/// Version tags: ours, and those of the header.
+const VERSION_TAGS: &[(&str, u32, u32)] = &[
+    (
+        "nvmlMemory_v2",
+        struct_version::<nvmlMemory_v2_t>(2),
+        0x0200_0028,
+    ),
+    (
+        "nvmlPciInfoExt_v1",
+        struct_version::<nvmlPciInfoExt_v1_t>(1),
+        0x0100_0040,
+    ),
+    (
+        "nvmlMarginTemperature_v1",
+        struct_version::<nvmlMarginTemperature_v1_t>(1),
+        0x0100_0008,
+    ),
+    (
+        "nvmlTemperature_v1",
+        struct_version::<nvmlTemperature_v1_t>(1),
+        0x0100_000c,
+    ),
+    (
+        "nvmlFanSpeedInfo_v1",
+        struct_version::<nvmlFanSpeedInfo_v1_t>(1),
+        0x0100_000c,
+    ),
+    ("nvmlPdi_v1", struct_version::<nvmlPdi_v1_t>(1), 0x0100_0010),
+    (
+        "nvmlRepairStatus_v1",
+        struct_version::<nvmlRepairStatus_v1_t>(1),
+        0x0100_000c,
+    ),
+    (
+        "nvmlDeviceAddressingMode_v1",
+        struct_version::<nvmlDeviceAddressingMode_v1_t>(1),
+        0x0100_0008,
+    ),
+    (
+        "nvmlDeviceCapabilities_v1",
+        struct_version::<nvmlDeviceCapabilities_v1_t>(1),
+        0x0100_0008,
+    ),
+    (
+        "nvmlEccSramErrorStatus_v1",
+        struct_version::<nvmlEccSramErrorStatus_v1_t>(1),
+        0x0100_0068,
+    ),
+    (
+        "nvmlPlatformInfo_v1",
+        struct_version::<nvmlPlatformInfo_v1_t>(1),
+        0x0100_002c,
+    ),
+    (
+        "nvmlPlatformInfo_v2",
+        struct_version::<nvmlPlatformInfo_v2_t>(2),
+        0x0200_002c,
+    ),
+    (
+        "nvmlGpuFabricInfo_v2",
+        struct_version::<nvmlGpuFabricInfo_v2_t>(2),
+        0x0200_0024,
+    ),
+    (
+        "nvmlGpuFabricInfo_v3",
+        struct_version::<nvmlGpuFabricInfo_v3_t>(3),
+        0x0300_0028,
+    ),
+    (
+        "nvmlGpmSupport, as GPUd asks",
+        struct_version::<nvmlGpmSupport_t>(1),
+        0x0100_0008,
+    ),
+    (
+        "nvmlProcessesUtilizationInfo_v1",
+        struct_version::<nvmlProcessesUtilizationInfo_v1_t>(1),
+        0x0100_0018,
+    ),
+];
+
 #[test]
 fn version_tags_are_those_of_the_header() {
-    let cases = [
-        (
-            "nvmlMemory_v2",
-            struct_version::<nvmlMemory_v2_t>(2),
-            0x0200_0028,
-        ),
-        (
-            "nvmlPciInfoExt_v1",
-            struct_version::<nvmlPciInfoExt_v1_t>(1),
-            0x0100_0040,
-        ),
-        (
-            "nvmlMarginTemperature_v1",
-            struct_version::<nvmlMarginTemperature_v1_t>(1),
-            0x0100_0008,
-        ),
-        (
-            "nvmlTemperature_v1",
-            struct_version::<nvmlTemperature_v1_t>(1),
-            0x0100_000c,
-        ),
-        (
-            "nvmlFanSpeedInfo_v1",
-            struct_version::<nvmlFanSpeedInfo_v1_t>(1),
-            0x0100_000c,
-        ),
-        ("nvmlPdi_v1", struct_version::<nvmlPdi_v1_t>(1), 0x0100_0010),
-        (
-            "nvmlRepairStatus_v1",
-            struct_version::<nvmlRepairStatus_v1_t>(1),
-            0x0100_000c,
-        ),
-        (
-            "nvmlDeviceAddressingMode_v1",
-            struct_version::<nvmlDeviceAddressingMode_v1_t>(1),
-            0x0100_0008,
-        ),
-        (
-            "nvmlDeviceCapabilities_v1",
-            struct_version::<nvmlDeviceCapabilities_v1_t>(1),
-            0x0100_0008,
-        ),
-        (
-            "nvmlEccSramErrorStatus_v1",
-            struct_version::<nvmlEccSramErrorStatus_v1_t>(1),
-            0x0100_0068,
-        ),
-        (
-            "nvmlPlatformInfo_v1",
-            struct_version::<nvmlPlatformInfo_v1_t>(1),
-            0x0100_002c,
-        ),
-        (
-            "nvmlPlatformInfo_v2",
-            struct_version::<nvmlPlatformInfo_v2_t>(2),
-            0x0200_002c,
-        ),
-        (
-            "nvmlGpuFabricInfo_v2",
-            struct_version::<nvmlGpuFabricInfo_v2_t>(2),
-            0x0200_0024,
-        ),
-        (
-            "nvmlGpuFabricInfo_v3",
-            struct_version::<nvmlGpuFabricInfo_v3_t>(3),
-            0x0300_0028,
-        ),
-        (
-            "nvmlGpmSupport, as GPUd asks",
-            struct_version::<nvmlGpmSupport_t>(1),
-            0x0100_0008,
-        ),
-        (
-            "nvmlProcessesUtilizationInfo_v1",
-            struct_version::<nvmlProcessesUtilizationInfo_v1_t>(1),
-            0x0100_0018,
-        ),
-    ];
-    for (name, ours, header) in cases {
+    for &(name, ours, header) in VERSION_TAGS {
         assert_eq!(
             ours, header,
             "{name}: {ours:#x}, the header says {header:#x}"

@@ -37,89 +37,103 @@ fn message(text: &str) -> Message {
     }
 }
 
+/// Controller, errors, whether they are uncorrected, what, DIMM, location, page.
+type Fields = (
+    u32,
+    u32,
+    bool,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+/// Lines of each driver, and lookalikes.
+const LINES: &[(&str, Option<Fields>)] = &[
+    (
+        // skx_edac, i10nm_edac
+        "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x3f7c0a offset:0xc40 grain:32 syndrome:0x0 -  err_code:0x0101:0x0091  SystemAddress:0x3f7c0ac40 ProcessorSocketId:0x0)",
+        Some((
+            0,
+            1,
+            false,
+            "memory read error",
+            "CPU_SrcID#0_MC#0_Chan#1_DIMM#0",
+            "channel:1 slot:0",
+            "3f7c0a",
+        )),
+    ),
+    (
+        // amd64_edac
+        "EDAC MC1: 3 CE on mc#1csrow#2channel#0 (csrow:2 channel:0 page:0x8f3 offset:0x780 grain:64 syndrome:0x100)",
+        Some((
+            1,
+            3,
+            false,
+            "",
+            "mc#1csrow#2channel#0",
+            "csrow:2 channel:0",
+            "8f3",
+        )),
+    ),
+    (
+        "EDAC MC1: 1 UE on DIMM_B2 (channel:1 slot:1 page:0x0 offset:0x0 grain:1)",
+        Some((1, 1, true, "", "DIMM_B2", "channel:1 slot:1", "0")),
+    ),
+    (
+        "EDAC MC0: 1 UE memory scrubbing error on any memory ( page:0x12 offset:0x0 grain:32 - OVERFLOW recoverable)",
+        Some((0, 1, true, "memory scrubbing error", "any memory", "", "12")),
+    ),
+    (
+        // ghes_edac
+        "EDAC MC0: 1 CE single-symbol chipkill ECC on P1_Node0_Channel3_Dimm0 DIMM_D1 (node:0 card:3 module:0 rank:0 page:0x898b86 offset:0x20 grain:1 syndrome:0x0 - APEI location: node:0 card:3 status(0x0000000000000400): Storage error in DRAM memory)",
+        Some((
+            0,
+            1,
+            false,
+            "single-symbol chipkill ECC",
+            "P1_Node0_Channel3_Dimm0 DIMM_D1",
+            "node:0 card:3 module:0 rank:0",
+            "898b86",
+        )),
+    ),
+    (
+        "EDAC MC0: 2 UE FATAL on DIMM_A1 or DIMM_B1 (branch:0 page:0x1f offset:0x0 grain:8)",
+        Some((0, 2, true, "FATAL", "DIMM_A1 or DIMM_B1", "branch:0", "1f")),
+    ),
+    // Lookalikes.
+    ("EDAC MC: Ver: 3.0.0", None),
+    (
+        "EDAC MC0: Giving out device to module skx_edac controller Skylake Socket#0 IMC#0: DEV 0000:3a:0a.0 (INTERRUPT)",
+        None,
+    ),
+    ("EDAC skx MC0: HANDLING MCE MEMORY ERROR", None),
+    (
+        "EDAC MC0: INTERNAL ERROR: channel value is out of range (9 >= 3)",
+        None,
+    ),
+    ("EDAC PCI0: Giving out device to module e752x", None),
+    (
+        "EDAC DEVICE0: UE: L2 instance: cpu0 block: L2 count: 1 'x'",
+        None,
+    ),
+    ("EDAC MC0: 1 CE memory read error on DIMM_A1", None),
+    (
+        "EDAC MC0: 1 CE memory read error on DIMM_A1 (channel:1 page:zz)",
+        None,
+    ),
+    ("EDAC MC0: 1 ce on DIMM_A1 (page:0x1)", None),
+    ("EDAC MC99999999999: 1 CE on A (page:0x1)", None),
+    (
+        "app: EDAC MC0: 1 UE on DIMM_B2 (channel:1 slot:1 page:0x0 offset:0x0 grain:1)",
+        None,
+    ),
+    ("EDAC MC0: 1 CE on  (", None),
+];
+
 #[test]
 fn lines_of_real_kernels() {
-    for (line, expected) in [
-        (
-            // skx_edac, i10nm_edac
-            "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x3f7c0a offset:0xc40 grain:32 syndrome:0x0 -  err_code:0x0101:0x0091  SystemAddress:0x3f7c0ac40 ProcessorSocketId:0x0)",
-            Some((
-                0,
-                1,
-                false,
-                "memory read error",
-                "CPU_SrcID#0_MC#0_Chan#1_DIMM#0",
-                "channel:1 slot:0",
-                "3f7c0a",
-            )),
-        ),
-        (
-            // amd64_edac
-            "EDAC MC1: 3 CE on mc#1csrow#2channel#0 (csrow:2 channel:0 page:0x8f3 offset:0x780 grain:64 syndrome:0x100)",
-            Some((
-                1,
-                3,
-                false,
-                "",
-                "mc#1csrow#2channel#0",
-                "csrow:2 channel:0",
-                "8f3",
-            )),
-        ),
-        (
-            "EDAC MC1: 1 UE on DIMM_B2 (channel:1 slot:1 page:0x0 offset:0x0 grain:1)",
-            Some((1, 1, true, "", "DIMM_B2", "channel:1 slot:1", "0")),
-        ),
-        (
-            "EDAC MC0: 1 UE memory scrubbing error on any memory ( page:0x12 offset:0x0 grain:32 - OVERFLOW recoverable)",
-            Some((0, 1, true, "memory scrubbing error", "any memory", "", "12")),
-        ),
-        (
-            // ghes_edac
-            "EDAC MC0: 1 CE single-symbol chipkill ECC on P1_Node0_Channel3_Dimm0 DIMM_D1 (node:0 card:3 module:0 rank:0 page:0x898b86 offset:0x20 grain:1 syndrome:0x0 - APEI location: node:0 card:3 status(0x0000000000000400): Storage error in DRAM memory)",
-            Some((
-                0,
-                1,
-                false,
-                "single-symbol chipkill ECC",
-                "P1_Node0_Channel3_Dimm0 DIMM_D1",
-                "node:0 card:3 module:0 rank:0",
-                "898b86",
-            )),
-        ),
-        (
-            "EDAC MC0: 2 UE FATAL on DIMM_A1 or DIMM_B1 (branch:0 page:0x1f offset:0x0 grain:8)",
-            Some((0, 2, true, "FATAL", "DIMM_A1 or DIMM_B1", "branch:0", "1f")),
-        ),
-        // Lookalikes.
-        ("EDAC MC: Ver: 3.0.0", None),
-        (
-            "EDAC MC0: Giving out device to module skx_edac controller Skylake Socket#0 IMC#0: DEV 0000:3a:0a.0 (INTERRUPT)",
-            None,
-        ),
-        ("EDAC skx MC0: HANDLING MCE MEMORY ERROR", None),
-        (
-            "EDAC MC0: INTERNAL ERROR: channel value is out of range (9 >= 3)",
-            None,
-        ),
-        ("EDAC PCI0: Giving out device to module e752x", None),
-        (
-            "EDAC DEVICE0: UE: L2 instance: cpu0 block: L2 count: 1 'x'",
-            None,
-        ),
-        ("EDAC MC0: 1 CE memory read error on DIMM_A1", None),
-        (
-            "EDAC MC0: 1 CE memory read error on DIMM_A1 (channel:1 page:zz)",
-            None,
-        ),
-        ("EDAC MC0: 1 ce on DIMM_A1 (page:0x1)", None),
-        ("EDAC MC99999999999: 1 CE on A (page:0x1)", None),
-        (
-            "app: EDAC MC0: 1 UE on DIMM_B2 (channel:1 slot:1 page:0x0 offset:0x0 grain:1)",
-            None,
-        ),
-        ("EDAC MC0: 1 CE on  (", None),
-    ] {
+    for &(line, expected) in LINES {
         let found = Line::parse(line);
         let found = found.map(|l| {
             (

@@ -5,10 +5,10 @@ fn weight(sensor: &str, words: &str) -> Option<Weight> {
     find(of_sensor(sensor), words).map(|state| state.weight)
 }
 
-#[test]
-fn words_of_machines() {
+/// Sensors, what machines say of them, and how grave that is.
+const WORDS: &[(&str, &str, Option<Weight>)] = {
     use Weight::{Failed, Fatal, Fine, Warning};
-    for (sensor, words, expected) in [
+    &[
         (
             "Memory #0x02",
             "Uncorrectable ECC (UnCorrectable ECC |  DIMMD7)",
@@ -80,7 +80,13 @@ fn words_of_machines() {
         ("Unknown #0xff", "", None),
         ("OEM", "something", None),
         ("Battery #0x10", "Failedness", None),
-    ] {
+    ]
+};
+
+#[test]
+fn words_of_machines() {
+    use Weight::{Fine, Warning};
+    for &(sensor, words, expected) in WORDS {
         assert_eq!(weight(sensor, words), expected, "{sensor} {words}");
     }
     // Of words that types share, the least grave where the type is not known.

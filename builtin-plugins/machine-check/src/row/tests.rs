@@ -34,6 +34,82 @@ fn one(time: u64, text: &str) -> Event {
 
 const LATER: u64 = 1_799_500_000_000;
 
+/// Lines of each form, and the name, the type and the text of their events.
+const EVENTS: &[(&str, &str, EventType, &str)] = &[
+    (
+        "mce: [Hardware Error]: CPU 5: Machine Check: 0 Bank 7: 8c00004000010090",
+        "machine_check_corrected",
+        EventType::Info,
+        "corrected machine check on CPU 5, bank 7: memory controller, status 0x8c00004000010090",
+    ),
+    (
+        "mce: [Hardware Error]: CPU 24: Machine Check Exception: 5 Bank 4: b200000000070005",
+        "machine_check_fatal",
+        EventType::Fatal,
+        "fatal machine check on CPU 24, bank 4: internal parity, status 0xb200000000070005",
+    ),
+    (
+        "mce: [Hardware Error]: CPU 1: Machine Check Exception: f Bank 1: bd80000000100134",
+        "machine_check_uncorrected",
+        EventType::Critical,
+        "uncorrected machine check on CPU 1, bank 1: cache, status 0xbd80000000100134",
+    ),
+    (
+        "[Hardware Error]: CPU:8 (17:31:0) MC21_STATUS[-|-|-|AddrV|-|-|-|-|-|UECC|Deferred]: 0x8400300000000400",
+        "machine_check_deferred",
+        EventType::Warning,
+        "deferred machine check on CPU 8, bank 21: internal timer, status 0x8400300000000400",
+    ),
+    (
+        "mce: [Hardware Error]: Machine check: Processor context corrupt",
+        "machine_check_panic",
+        EventType::Fatal,
+        "the kernel stops after a machine check: Processor context corrupt",
+    ),
+    (
+        "CPU3 BANK7 CMCI storm detected",
+        "cmci_storm",
+        EventType::Warning,
+        "storm of corrected machine checks detected (CPU 3, bank 7)",
+    ),
+    (
+        "mce: CMCI storm subsided: switching to interrupt mode",
+        "cmci_storm_subsided",
+        EventType::Info,
+        "storm of corrected machine checks subsided (all banks)",
+    ),
+    (
+        "Memory failure: 0x17c: recovery action for dirty LRU page: Recovered",
+        "memory_failure",
+        EventType::Warning,
+        "memory page 0x17c has lost data (dirty LRU page): Recovered",
+    ),
+    (
+        "Memory failure: 0x17c: recovery action for reserved kernel page: Ignored",
+        "memory_failure_unhandled",
+        EventType::Warning,
+        "memory page 0x17c has lost data (reserved kernel page): Ignored",
+    ),
+    (
+        "Memory failure: 0x17c: recovery action for already poisoned page: Failed",
+        "memory_failure",
+        EventType::Warning,
+        "memory page 0x17c has lost data (already poisoned page): Failed",
+    ),
+    (
+        "RAS: Soft-offlining pfn: 0x17c08ac",
+        "page_soft_offlined",
+        EventType::Info,
+        "memory page 0x17c08ac is taken out of use after many corrected errors",
+    ),
+    (
+        "{1}[Hardware Error]:   section_type: memory error",
+        "firmware_error_info",
+        EventType::Info,
+        "info hardware error told by the firmware: memory error",
+    ),
+];
+
 #[test]
 fn every_form_has_its_event() {
     let events = |text: &str| {
@@ -42,80 +118,7 @@ fn every_form_has_its_event() {
         assert_eq!(fact(&event, BOOT), Some("b-1"));
         (event.name, event.event_type, event.message)
     };
-    for (line, name, event_type, text) in [
-        (
-            "mce: [Hardware Error]: CPU 5: Machine Check: 0 Bank 7: 8c00004000010090",
-            "machine_check_corrected",
-            EventType::Info,
-            "corrected machine check on CPU 5, bank 7: memory controller, status 0x8c00004000010090",
-        ),
-        (
-            "mce: [Hardware Error]: CPU 24: Machine Check Exception: 5 Bank 4: b200000000070005",
-            "machine_check_fatal",
-            EventType::Fatal,
-            "fatal machine check on CPU 24, bank 4: internal parity, status 0xb200000000070005",
-        ),
-        (
-            "mce: [Hardware Error]: CPU 1: Machine Check Exception: f Bank 1: bd80000000100134",
-            "machine_check_uncorrected",
-            EventType::Critical,
-            "uncorrected machine check on CPU 1, bank 1: cache, status 0xbd80000000100134",
-        ),
-        (
-            "[Hardware Error]: CPU:8 (17:31:0) MC21_STATUS[-|-|-|AddrV|-|-|-|-|-|UECC|Deferred]: 0x8400300000000400",
-            "machine_check_deferred",
-            EventType::Warning,
-            "deferred machine check on CPU 8, bank 21: internal timer, status 0x8400300000000400",
-        ),
-        (
-            "mce: [Hardware Error]: Machine check: Processor context corrupt",
-            "machine_check_panic",
-            EventType::Fatal,
-            "the kernel stops after a machine check: Processor context corrupt",
-        ),
-        (
-            "CPU3 BANK7 CMCI storm detected",
-            "cmci_storm",
-            EventType::Warning,
-            "storm of corrected machine checks detected (CPU 3, bank 7)",
-        ),
-        (
-            "mce: CMCI storm subsided: switching to interrupt mode",
-            "cmci_storm_subsided",
-            EventType::Info,
-            "storm of corrected machine checks subsided (all banks)",
-        ),
-        (
-            "Memory failure: 0x17c: recovery action for dirty LRU page: Recovered",
-            "memory_failure",
-            EventType::Warning,
-            "memory page 0x17c has lost data (dirty LRU page): Recovered",
-        ),
-        (
-            "Memory failure: 0x17c: recovery action for reserved kernel page: Ignored",
-            "memory_failure_unhandled",
-            EventType::Warning,
-            "memory page 0x17c has lost data (reserved kernel page): Ignored",
-        ),
-        (
-            "Memory failure: 0x17c: recovery action for already poisoned page: Failed",
-            "memory_failure",
-            EventType::Warning,
-            "memory page 0x17c has lost data (already poisoned page): Failed",
-        ),
-        (
-            "RAS: Soft-offlining pfn: 0x17c08ac",
-            "page_soft_offlined",
-            EventType::Info,
-            "memory page 0x17c08ac is taken out of use after many corrected errors",
-        ),
-        (
-            "{1}[Hardware Error]:   section_type: memory error",
-            "firmware_error_info",
-            EventType::Info,
-            "info hardware error told by the firmware: memory error",
-        ),
-    ] {
+    for (line, name, event_type, text) in EVENTS.iter().cloned() {
         assert_eq!(
             events(line),
             (name.to_owned(), event_type, text.to_owned()),

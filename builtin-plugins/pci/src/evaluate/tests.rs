@@ -2,6 +2,8 @@ use super::*;
 use gpud_sdk::types::TimeoutInfo;
 use gpud_sdk::{Health, Trigger};
 
+mod unread;
+
 const NEEDS: &str = "found some acs enabled devices (needs to be disabled)";
 const NONE: &str = "non-KVM host env, no acs enabled device found (no need to disable)";
 
@@ -239,54 +241,6 @@ fn other_hypervisors_are_looked_at_like_bare_metal() {
         let begin = format!("host virt env is \"{kind}\", ACS");
         assert!(report.events[0].message.starts_with(&begin), "{kind}");
     }
-}
-
-#[test]
-fn what_cannot_be_listed() {
-    let machine = Fake {
-        devices: Err(AccessError::Denied("/sys/bus/pci/devices".into())),
-        ..metal(vec![])
-    };
-    let report = check(&context(), &machine);
-    assert_eq!(
-        short(&report),
-        (
-            Health::Degraded,
-            "cannot be judged: /sys/bus/pci/devices: permission denied",
-            Some("/sys/bus/pci/devices: permission denied")
-        )
-    );
-}
-
-#[test]
-fn without_root_it_is_said() {
-    let mut short_space = port("0000:3a:01.0", 0x1d);
-    short_space.config = Ok(vec![0; 64]);
-    let mut unread = port("0000:3a:02.0", 0x1d);
-    unread.config = Err(Asleep::Unread("/x: permission denied".into()));
-    let mut asleep = port("0000:3a:03.0", 0x1d);
-    asleep.config = Err(Asleep::Suspended);
-    let report = check(
-        &context(),
-        &metal(vec![short_space.clone(), unread.clone(), asleep.clone()]),
-    );
-    assert_eq!(
-        short(&report),
-        (
-            Health::Healthy,
-            "non-KVM host env, ACS of 2 of 3 devices cannot be read without root",
-            Some("configuration space of 0000:3a:01.0: only the first 64 bytes are shown")
-        )
-    );
-    let report = check(&context(), &metal(vec![unread]));
-    assert_eq!(
-        short(&report).2,
-        Some("configuration space of 0000:3a:02.0: /x: permission denied")
-    );
-    assert_eq!(
-        short(&check(&context(), &metal(vec![asleep]))),
-        (Health::Healthy, NONE, None)
-    );
 }
 
 #[test]

@@ -96,25 +96,7 @@ pub fn judge(
             after.0.insert(sensor.key.clone(), is);
         }
     }
-    for key in config
-        .sensors
-        .keys()
-        .filter(|key| !readable.iter().any(|(one, _)| one.key == **key))
-    {
-        let there = sensors.iter().find(|one| one.key == *key);
-        let why = if there.is_some() {
-            "cannot be read"
-        } else {
-            "no such sensor"
-        };
-        let path = there.map(|one| one.path.clone());
-        findings.push(Finding {
-            level: Level::Warning,
-            text: format!("{key}: {why}"),
-            path,
-            too_hot: false,
-        });
-    }
+    findings.extend(missing(config, sensors, &readable));
     if readable.is_empty() && findings.is_empty() {
         let text = format!("none of {} temperature sensors can be read", sensors.len());
         findings.push(Finding {
@@ -143,6 +125,28 @@ pub fn judge(
 }
 
 /// One state of all findings, worst first.
+/// Sensors that the configuration names and that have no reading.
+fn missing(config: &Config, sensors: &[Sensor], readable: &[(&Sensor, f64)]) -> Vec<Finding> {
+    let named = config.sensors.keys();
+    let unread = named.filter(|key| !readable.iter().any(|(one, _)| one.key == **key));
+    unread
+        .map(|key| {
+            let there = sensors.iter().find(|one| one.key == *key);
+            let why = if there.is_some() {
+                "cannot be read"
+            } else {
+                "no such sensor"
+            };
+            Finding {
+                level: Level::Warning,
+                text: format!("{key}: {why}"),
+                path: there.map(|one| one.path.clone()),
+                too_hot: false,
+            }
+        })
+        .collect()
+}
+
 fn verdict(
     context: &CheckContext,
     readable: &[(&Sensor, f64)],

@@ -81,38 +81,60 @@ pub fn judge(
             }
             seen.insert(drive.serial.clone(), drive.firmware.clone());
         }
-        let wanted = match config.firmware.get(&drive.model) {
-            Some(allowed) if allowed.contains(&drive.firmware) => continue,
-            Some(allowed) => format!("allowed is {}", allowed.join(", ")),
-            None => match usual.get(drive.model.as_str()) {
-                Some(most) if *most != drive.firmware => {
-                    format!("other drives of this model run {most}")
-                }
-                _ => continue,
-            },
-        };
-        wrong.push((
-            drive,
-            format!(
-                "{} ({}) runs firmware {}, {wanted}",
-                drive.name, drive.model, drive.firmware
-            ),
-        ));
+        if let Some(text) = trouble(config, &usual, drive) {
+            wrong.push((drive, text));
+        }
     }
-    let mut state = if unread.len() == drives.len() {
+    let state = verdict(context, drives.len(), &unread, &wrong);
+    let known = drives.iter().filter(|drive| !drive.firmware.is_empty());
+    let mut report = known.fold(Report::of(state), |report, drive| {
+        let labels = [
+            ("device", &*drive.name),
+            ("model", &*drive.model),
+            ("firmware", &*drive.firmware),
+        ];
+        report.gauge_with(METRIC, &labels, 1.0)
+    });
+    report.events = events;
+    (report, seen)
+}
+
+/// What is wrong with a drive's firmware.
+fn trouble(config: &Config, usual: &BTreeMap<&str, &str>, drive: &Drive) -> Option<String> {
+    let wanted = match config.firmware.get(&drive.model) {
+        Some(allowed) if allowed.contains(&drive.firmware) => return None,
+        Some(allowed) => format!("allowed is {}", allowed.join(", ")),
+        None => match usual.get(drive.model.as_str()) {
+            Some(most) if *most != drive.firmware => {
+                format!("other drives of this model run {most}")
+            }
+            _ => return None,
+        },
+    };
+    Some(format!(
+        "{} ({}) runs firmware {}, {wanted}",
+        drive.name, drive.model, drive.firmware
+    ))
+}
+
+/// The state of so many drives: those that cannot be read by name, and what is wrong with which.
+fn verdict(
+    context: &CheckContext,
+    drives: usize,
+    unread: &[&str],
+    wrong: &[(&Drive, String)],
+) -> HealthState {
+    let mut state = if unread.len() == drives {
         HealthState::degraded(
             context,
-            format!(
-                "the firmware of none of {} drives can be read",
-                drives.len()
-            ),
+            format!("the firmware of none of {drives} drives can be read"),
         )
     } else if wrong.is_empty() {
         HealthState::healthy(
             context,
             format!(
                 "{} drives run the firmware that they should",
-                drives.len() - unread.len()
+                drives - unread.len()
             ),
         )
     } else {
@@ -137,17 +159,7 @@ pub fn judge(
         .take(MAX_NAMED)
         .map(|(drive, _)| file(drive))
         .collect();
-    let known = drives.iter().filter(|drive| !drive.firmware.is_empty());
-    let mut report = known.fold(Report::of(state), |report, drive| {
-        let labels = [
-            ("device", &*drive.name),
-            ("model", &*drive.model),
-            ("firmware", &*drive.firmware),
-        ];
-        report.gauge_with(METRIC, &labels, 1.0)
-    });
-    report.events = events;
-    (report, seen)
+    state
 }
 
 /// What most drives of each model run, where more than half of at least three do: of two that differ, neither is odd.

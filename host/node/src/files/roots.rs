@@ -101,41 +101,4 @@ impl Roots {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn grants_are_the_union_of_their_lines() {
-        let lines = ["/proc/stat", "/sys/class/**"].map(str::to_owned);
-        let roots = Roots::parse(&lines).unwrap();
-        for (path, allowed, leads) in [
-            ("/proc/stat", true, true),
-            ("/sys/class/net/eth0", true, true),
-            ("/proc", false, true),
-            ("/proc/meminfo", false, false),
-            ("/sys/class/../kernel", false, false),
-            ("sys/class", false, false),
-        ] {
-            assert_eq!(roots.allows(path), allowed, "{path}");
-            assert_eq!(roots.leads_to(path), leads, "{path}");
-            // Segment by segment it is the same.
-            if let Ok(names) = segments_of(path) {
-                let reach = names
-                    .iter()
-                    .fold(roots.reach(), |reach, name| reach.step(name));
-                assert_eq!(
-                    (reach.is_granted(), reach.leads_on()),
-                    (allowed, leads),
-                    "{path}"
-                );
-            }
-        }
-        assert!(!Roots::parse(&[]).unwrap().leads_to("/"));
-    }
-
-    #[test]
-    fn a_bad_line_is_named() {
-        let error = Roots::parse(&["/a".to_owned(), "b/*".to_owned()]).unwrap_err();
-        assert!(error.to_string().contains("\"b/*\""), "{error}");
-    }
-}
+mod tests;

@@ -116,7 +116,12 @@ async fn a_backend_that_fails_is_reported_as_such() {
     });
     let numeric = |message: &str| format!(r#"{{"code":500,"message":"{message}"}}"#);
     for (method, uri, status, body) in [
-        (Method::GET, "/v1/metrics", 500, numeric("failed to read metrics: disk I/O error")),
+        (
+            Method::GET,
+            "/v1/metrics",
+            500,
+            numeric("failed to read metrics: database input/output failed: disk I/O error"),
+        ),
         (
             Method::DELETE,
             "/v1/components?componentName=fan-tray",

@@ -36,6 +36,7 @@ use crate::{
     service::presence::{self, Running},
 };
 
+pub mod ask;
 mod server;
 pub mod token;
 pub mod trust;

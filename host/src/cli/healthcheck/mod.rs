@@ -3,6 +3,7 @@
 //! The running daemon is asked for its latest states; nothing is checked again, so that the answer comes at once.
 
 mod args;
+mod error;
 mod output;
 mod slurm;
 mod verdict;
@@ -12,7 +13,7 @@ mod testing;
 
 use std::{path::PathBuf, time::Duration};
 
-use self::{args::HealthcheckArgs, slurm::SlurmOptions, verdict::Verdict};
+use self::{args::HealthcheckArgs, error::HealthcheckError, slurm::SlurmOptions, verdict::Verdict};
 use super::{
     client::{Client, ClientError, token::ClientToken},
     command::{Action, Command, CommandContext},
@@ -20,7 +21,6 @@ use super::{
     exit::Exit,
     options::FailOn,
     status::ask::Daemon,
-    terminal::printable,
 };
 use crate::{model::RepairAction, service::presence};
 
@@ -88,28 +88,25 @@ pub async fn healthcheck(options: &HealthcheckOptions) -> Exit {
     }
 }
 
-async fn judge(options: &HealthcheckOptions) -> Result<Verdict, String> {
+async fn judge(options: &HealthcheckOptions) -> Result<Verdict, HealthcheckError> {
     let client = client(options)?;
     let states = Daemon::with_limit(client, options.timeout)
         .all_states()
-        .await;
-    let states = states.map_err(|why| printable(&why))?;
+        .await?;
     Verdict::of(&states, &options.components, &options.actions)
 }
 
 /// Returns a client for the daemon of the folder that was named, else for the one that other commands find.
-fn client(options: &HealthcheckOptions) -> Result<Client, String> {
-    let words = |error: ClientError| printable(&error.to_string());
+fn client(options: &HealthcheckOptions) -> Result<Client, HealthcheckError> {
     let token_file = options.token_file.as_deref();
     match &options.data_dir {
         Some(folder) if options.server.trim().is_empty() => {
             let Some(running) = presence::find(folder) else {
-                return Err(format!("no daemon uses {}", folder.display()));
+                return Err(HealthcheckError::NoDaemon(folder.clone()));
             };
-            let token = ClientToken::find(token_file).map_err(|error| words(error.into()))?;
-            let client = Client::of_running(&running).map_err(words)?;
-            Ok(client.with_token(token))
+            let token = ClientToken::find(token_file).map_err(ClientError::from)?;
+            Ok(Client::of_running(&running)?.with_token(token))
         }
-        _ => Client::of_daemon(&options.server, token_file).map_err(words),
+        _ => Ok(Client::of_daemon(&options.server, token_file)?),
     }
 }

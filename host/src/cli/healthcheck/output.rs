@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::verdict::{Finding, Severity, Verdict};
+use super::{
+    error::HealthcheckError,
+    verdict::{Finding, Severity, Verdict},
+};
 use crate::cli::{exit::Exit, options::FailOn, terminal::printable};
 
 /// Findings that a line names; the rest is counted.
@@ -19,10 +22,13 @@ const NPD_UNKNOWN: u8 = 2;
 const CUT: &str = "...";
 
 /// Answers as Nagios, Icinga and their like expect it: a word, what is wrong, and figures behind a `|`.
-pub fn plain(judged: &Result<Verdict, String>) -> Exit {
+pub fn plain(judged: &Result<Verdict, HealthcheckError>) -> Exit {
     let verdict = match judged {
         Ok(verdict) => verdict,
-        Err(why) => return line(UNKNOWN, format!("UNKNOWN - {}", without_bar(why))),
+        Err(why) => {
+            let why = without_bar(&why.to_string());
+            return line(UNKNOWN, format!("UNKNOWN - {why}"));
+        }
     };
     let (degraded, unhealthy) = (
         verdict.count(Severity::Degraded),
@@ -44,9 +50,9 @@ pub fn plain(judged: &Result<Verdict, String>) -> Exit {
 }
 
 /// Answers as a custom plugin of node-problem-detector, which keeps the first bytes of the output.
-pub fn npd(judged: &Result<Verdict, String>, fail_on: FailOn, max_output: usize) -> Exit {
+pub fn npd(judged: &Result<Verdict, HealthcheckError>, fail_on: FailOn, max_output: usize) -> Exit {
     let (code, text) = match judged {
-        Err(why) => (NPD_UNKNOWN, printable(why)),
+        Err(why) => (NPD_UNKNOWN, printable(&why.to_string())),
         Ok(verdict) => {
             let problems: Vec<Finding> = verdict.at_least(fail_on).cloned().collect();
             match problems.is_empty() {
@@ -125,10 +131,10 @@ mod tests {
     use super::*;
     use crate::cli::{
         components::ComponentSelection,
-        healthcheck::testing::{named_states, state},
+        healthcheck::testing::{named_states, no_daemon, state},
     };
 
-    fn verdicts() -> Vec<(&'static str, Result<Verdict, String>)> {
+    fn verdicts() -> Vec<(&'static str, Result<Verdict, HealthcheckError>)> {
         let mut all: Vec<_> = named_states()
             .into_iter()
             .map(|(name, states)| {
@@ -136,12 +142,7 @@ mod tests {
                 (name, verdict)
             })
             .collect();
-        all.push((
-            "no daemon",
-            Err(
-                "cannot reach https://localhost:15132: Connection refused; is gpud running?".into(),
-            ),
-        ));
+        all.push(("no daemon", Err(no_daemon())));
         all
     }
 

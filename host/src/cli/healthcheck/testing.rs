@@ -1,6 +1,9 @@
 //! States for tests.
 
-use crate::cli::status::ask::Component;
+use std::io;
+
+use super::error::HealthcheckError;
+use crate::cli::{client::ClientError, status::ask::Component};
 
 /// Returns a state.
 pub fn state(component: &str, health: &str, reason: &str, actions: &[&str]) -> Component {
@@ -10,6 +13,15 @@ pub fn state(component: &str, health: &str, reason: &str, actions: &[&str]) -> C
         reason: reason.to_owned(),
         repair_actions: actions.iter().map(|action| (*action).to_owned()).collect(),
     }
+}
+
+/// Returns the error for a daemon that does not run.
+pub fn no_daemon() -> HealthcheckError {
+    let error = ClientError::Connect {
+        server: "https://localhost:15132".to_owned(),
+        source: io::Error::other("Connection refused"),
+    };
+    error.into()
 }
 
 /// Returns answers of a daemon, by what they are.

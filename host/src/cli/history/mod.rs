@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use self::args::HistoryArgs;
 use super::{
     ages,
-    client::Client,
+    client::{
+        Client,
+        ask::{AskError, ask},
+    },
     command::{Action, Command, CommandContext},
     exit::Exit,
     live::{self, machine},
@@ -82,9 +85,8 @@ pub async fn history(options: &HistoryOptions, terminal: Terminal) -> Result<Exi
 }
 
 /// Asks for pages until there are enough entries.
-async fn collect(options: &HistoryOptions) -> Result<History, String> {
-    let client = Client::of_daemon(&options.server, options.token_file.as_deref());
-    let client = client.map_err(|error| error.to_string())?;
+async fn collect(options: &HistoryOptions) -> Result<History, AskError> {
+    let client = Client::of_daemon(&options.server, options.token_file.as_deref())?;
     let wanted = options.limit.max(1) as usize;
     let mut found = History::default();
     let mut before = None;
@@ -101,7 +103,7 @@ async fn collect(options: &HistoryOptions) -> Result<History, String> {
             ("component", &options.components.join(",")),
             ("before", before.as_deref().unwrap_or_default()),
         ]);
-        let page: History = live::ask(&client, &format!("/v1/history?{query}")).await?;
+        let page: History = ask(&client, &format!("/v1/history?{query}")).await?;
         let entries = page.entries.into_iter();
         let mut fitting: Vec<HistoryEntry> = entries
             .filter(|entry| is_about(entry, options.gpu.as_deref()))

@@ -4,11 +4,11 @@ pub mod gathered;
 pub mod gpus;
 pub mod machine;
 
-use http::Method;
-use serde::de::DeserializeOwned;
-
 use self::gpus::GpuRow;
-use super::client::{Client, reason_of};
+use super::client::{
+    Client,
+    ask::{AskError, ask},
+};
 use crate::{
     summary::{History, Summary},
     text::encode_query_value,
@@ -29,7 +29,7 @@ pub struct MachineSnapshot {
 ///
 /// # Errors
 /// It cannot be asked, or knows no summary.
-pub async fn look(client: &Client, entries: u32) -> Result<MachineSnapshot, String> {
+pub async fn look(client: &Client, entries: u32) -> Result<MachineSnapshot, AskError> {
     let summary: Summary = ask(client, "/v1/summary").await?;
     let history = format!("/v1/history?limit={entries}");
     let history = ask(client, &history).await.unwrap_or_default();
@@ -42,20 +42,6 @@ pub async fn look(client: &Client, entries: u32) -> Result<MachineSnapshot, Stri
         gpus,
         history,
     })
-}
-
-/// Asks for one document.
-///
-/// # Errors
-/// The daemon cannot be asked, refuses, or answers with something else.
-pub async fn ask<T: DeserializeOwned>(client: &Client, target: &str) -> Result<T, String> {
-    let answer = client.send(Method::GET, target).await;
-    let answer = answer.map_err(|error| error.to_string())?;
-    if !answer.status.is_success() {
-        return Err(reason_of(&answer));
-    }
-    serde_json::from_slice(&answer.body)
-        .map_err(|error| format!("this is not an answer of gpud: {error}"))
 }
 
 /// A query of these pairs; those without a value are left out.

@@ -5,7 +5,10 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use super::UNIT;
 use crate::{
     cli::terminal::printable,
-    node::process::{self, Command, Output, Program},
+    node::{
+        error::SourceError,
+        process::{self, Command, Output, Program},
+    },
 };
 
 /// For a question: GPUd's limit.
@@ -22,6 +25,17 @@ pub enum UnitState {
     Failed,
 }
 
+/// Why systemd did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SystemctlError {
+    /// The program cannot be run, or does not answer in time.
+    #[error(transparent)]
+    Run(#[from] SourceError),
+    /// It complains, in its own words. A container may have the program and no systemd.
+    #[error("{0}")]
+    Complaint(String),
+}
+
 /// The program.
 #[derive(Debug, Clone)]
 pub struct Systemctl(PathBuf);
@@ -36,7 +50,7 @@ impl Systemctl {
     ///
     /// # Errors
     /// systemd cannot be asked, in its own words.
-    pub async fn state(&self) -> Result<UnitState, String> {
+    pub async fn state(&self) -> Result<UnitState, SystemctlError> {
         let output = self.output(&["is-active", UNIT], QUESTION).await?;
         let word = String::from_utf8_lossy(&output.stdout);
         match word.trim() {
@@ -44,7 +58,7 @@ impl Systemctl {
             | "maintenance" => Ok(UnitState::Active),
             "failed" => Ok(UnitState::Failed),
             "inactive" | "unknown" => Ok(UnitState::Inactive),
-            _ => Err(complaint("is-active", &output)),
+            _ => Err(SystemctlError::Complaint(complaint("is-active", &output))),
         }
     }
 
@@ -52,21 +66,22 @@ impl Systemctl {
     ///
     /// # Errors
     /// Why it did not, in systemd's words.
-    pub async fn run(&self, arguments: &[&str], limit: Duration) -> Result<(), String> {
+    pub async fn run(&self, arguments: &[&str], limit: Duration) -> Result<(), SystemctlError> {
         let output = self.output(arguments, limit).await?;
         match output.exit_code {
             Some(0) => Ok(()),
-            _ => Err(complaint(arguments.first().unwrap_or(&""), &output)),
+            _ => {
+                let what = arguments.first().unwrap_or(&"");
+                Err(SystemctlError::Complaint(complaint(what, &output)))
+            }
         }
     }
 
-    async fn output(&self, arguments: &[&str], limit: Duration) -> Result<Output, String> {
+    async fn output(&self, arguments: &[&str], limit: Duration) -> Result<Output, SourceError> {
         let program = std::iter::once(self.0.clone().into());
         let argv = program.chain(arguments.iter().map(OsString::from));
         let command = Command::new(Program::Argv(argv.collect()), limit);
-        process::run(command)
-            .await
-            .map_err(|error| error.to_string())
+        process::run(command).await
     }
 }
 

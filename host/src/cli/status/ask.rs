@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use http::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::client::{Client, reason_of},
+    cli::client::{
+        Client,
+        ask::{AskError, get},
+    },
     model::Health,
 };
 
@@ -65,7 +67,7 @@ impl Daemon {
     ///
     /// # Errors
     /// It cannot be asked, or its answer makes no sense.
-    pub async fn components(&self) -> Result<Vec<Component>, String> {
+    pub async fn components(&self) -> Result<Vec<Component>, AskError> {
         Self::states(&self.0, "/v1/states").await
     }
 
@@ -73,7 +75,7 @@ impl Daemon {
     ///
     /// # Errors
     /// As [`Self::components`].
-    pub async fn states(client: &Client, target: &str) -> Result<Vec<Component>, String> {
+    pub async fn states(client: &Client, target: &str) -> Result<Vec<Component>, AskError> {
         Ok(worst(ask(client, target).await?))
     }
 
@@ -81,36 +83,26 @@ impl Daemon {
     ///
     /// # Errors
     /// As [`Self::components`].
-    pub async fn all_states(&self) -> Result<Vec<Component>, String> {
+    pub async fn all_states(&self) -> Result<Vec<Component>, AskError> {
         ask(&self.0, "/v1/states").await
     }
 }
 
-async fn ask(client: &Client, target: &str) -> Result<Vec<Component>, String> {
-    let answer = client.send(Method::GET, target).await;
-    let answer = answer.map_err(|error| error.to_string())?;
-    if !answer.status.is_success() {
-        return Err(reason_of(&answer));
-    }
-    read(&answer.body)
+async fn ask(client: &Client, target: &str) -> Result<Vec<Component>, AskError> {
+    let answer = get(client, target).await?;
+    Ok(read(&answer.body)?)
 }
 
 /// Whether it is up.
 ///
 /// # Errors
 /// It is not.
-pub async fn healthz(client: &Client) -> Result<(), String> {
-    let answer = client.send(Method::GET, "/healthz").await;
-    let answer = answer.map_err(|error| error.to_string())?;
-    match answer.status.is_success() {
-        true => Ok(()),
-        false => Err(reason_of(&answer)),
-    }
+pub async fn healthz(client: &Client) -> Result<(), AskError> {
+    get(client, "/healthz").await.map(drop)
 }
 
-fn read(body: &[u8]) -> Result<Vec<Component>, String> {
-    let listed: Option<Vec<ListedStates>> = serde_json::from_slice(body)
-        .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
+fn read(body: &[u8]) -> Result<Vec<Component>, serde_json::Error> {
+    let listed: Option<Vec<ListedStates>> = serde_json::from_slice(body)?;
     let mut found = Vec::new();
     for ListedStates { component, states } in listed.unwrap_or_default() {
         let mut states = states.unwrap_or_default();
@@ -174,10 +166,10 @@ mod tests {
         );
         assert_eq!(found[0].repair_actions, ["REBOOT_SYSTEM"]);
         assert!(read(b"null").unwrap().is_empty());
+        let wrong = AskError::from(read(b"{}").unwrap_err()).to_string();
         assert!(
-            read(b"{}")
-                .unwrap_err()
-                .starts_with("this is not an answer of gpud: ")
+            wrong.starts_with("this is not an answer of gpud: "),
+            "{wrong}"
         );
     }
 }

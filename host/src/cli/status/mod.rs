@@ -213,7 +213,10 @@ async fn again(options: &StatusOptions, former: Document) -> Document {
     let url = url(options, running.as_ref());
     let (found, look) = match client(options, running.as_ref()) {
         Ok(client) => (
-            Daemon::new(client.clone()).components().await,
+            Daemon::new(client.clone())
+                .components()
+                .await
+                .map_err(|error| error.to_string()),
             summary(&client, options).await,
         ),
         Err(error) => (Err(error.to_string()), None),

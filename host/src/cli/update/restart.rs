@@ -7,20 +7,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::Method;
-
 use super::health::{Limits, Sighting, Verdict, Watch};
 use crate::{
     cli::{
-        client::{Client, reason_of},
+        client::{Client, ask::AskError},
         service::{
             UNIT,
-            systemctl::{Systemctl, UnitState},
+            systemctl::{Systemctl, SystemctlError, UnitState},
         },
+        status::ask,
         terminal::printable,
     },
-    node::process::{self, Command, Program},
-    service::presence,
+    node::{
+        error::SourceError,
+        process::{self, Command, Program},
+    },
+    service::presence::{self, Running},
 };
 
 /// For commands that answer at once.
@@ -47,24 +49,31 @@ impl Restart {
     /// Finds what runs the daemon.
     ///
     /// # Errors
-    /// A daemon runs, and nothing is known that could restart it; or systemd runs one that is not found by its data folder.
+    /// A daemon runs, and nothing is known that could restart it; or systemd runs one that is not found by its data folder;
+    /// or systemd does not answer in time.
     pub async fn find(command: Option<&str>, data_dir: &Path) -> Result<Self, String> {
         if let Some(command) = command {
             return Ok(Self::Command(command.to_owned()));
         }
         let running = presence::find(data_dir);
         if let Some(systemctl) = Systemctl::find().await {
-            // It may be there without a systemd, as in a container.
-            match systemctl.state().await {
-                Ok(UnitState::Active) if running.is_none() => {
+            let state = systemctl.state().await;
+            if state == Ok(UnitState::Active) && running.is_none() {
+                return Err(format!(
+                    "{UNIT} is active, and no daemon is found in {}: name its data folder with --data-dir, or try again \
+                     when it has started",
+                    data_dir.display()
+                ));
+            }
+            match is_run_by_systemd(state) {
+                Ok(true) => return Ok(Self::Systemd(systemctl)),
+                Ok(false) => {}
+                Err(error) => {
                     return Err(format!(
-                        "{UNIT} is active, and no daemon is found in {}: name its data folder with --data-dir, or try again \
-                         when it has started",
-                        data_dir.display()
+                        "systemd does not say whether it runs the daemon ({error}): try again, or name the command that has \
+                         the daemon restarted with --restart"
                     ));
                 }
-                Ok(UnitState::Active | UnitState::Failed) => return Ok(Self::Systemd(systemctl)),
-                Ok(UnitState::Inactive) | Err(_) => {}
             }
         }
         match running {
@@ -86,7 +95,8 @@ impl Restart {
             Self::Systemd(systemctl) => {
                 // A unit that failed too often is not started again without it. One that did not fail needs none.
                 let _ = systemctl.run(&["reset-failed", UNIT], SHORT).await;
-                systemctl.run(&["restart", UNIT], RESTART).await
+                let restarted = systemctl.run(&["restart", UNIT], RESTART).await;
+                restarted.map_err(|error| error.to_string())
             }
             Self::Command(command) => run(command).await,
             Self::NothingRuns => Ok(()),
@@ -110,6 +120,17 @@ impl fmt::Display for Restart {
             Self::Command(command) => write!(to, "run `{}`", printable(command)),
             Self::NothingRuns => to.write_str("start nothing, since no daemon runs"),
         }
+    }
+}
+
+/// Returns whether systemd runs the daemon, from what it says of the unit. A systemd that does not answer in time may run
+/// it: were that a no, the program would be replaced and the daemon not restarted.
+fn is_run_by_systemd(state: Result<UnitState, SystemctlError>) -> Result<bool, SourceError> {
+    match state {
+        Ok(UnitState::Active | UnitState::Failed) => Ok(true),
+        Err(SystemctlError::Run(error @ SourceError::TimedOut { .. })) => Err(error),
+        // The program may be there without a systemd, as in a container.
+        Ok(UnitState::Inactive) | Err(_) => Ok(false),
     }
 }
 
@@ -154,20 +175,41 @@ async fn look(data_dir: &Path) -> Sighting {
     let Some(running) = presence::find(data_dir) else {
         return Sighting::Nobody;
     };
-    let answer = async {
-        let client = Client::of_running(&running).map_err(|error| error.to_string())?;
-        let client = client.with_limit(ANSWER);
-        let answer = client.send(Method::GET, "/healthz").await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        match answer.status.is_success() {
-            true => Ok(()),
-            false => Err(reason_of(&answer)),
-        }
-    }
-    .await;
+    let answer = healthz(&running).await;
     Sighting::Daemon {
         pid: running.pid,
         version: running.version,
-        answer,
+        answer: answer.map_err(|error| error.to_string()),
+    }
+}
+
+async fn healthz(running: &Running) -> Result<(), AskError> {
+    let client = Client::of_running(running)?;
+    ask::healthz(&client.with_limit(ANSWER)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_systemd_that_does_not_answer_is_no_systemd_that_runs_nothing() {
+        let silent = SourceError::TimedOut {
+            what: "systemctl".to_owned(),
+            after: Duration::from_secs(15),
+            last_good: None,
+        };
+        let complaint = SystemctlError::Complaint("not booted with systemd".to_owned());
+        let missing = SourceError::NotFound("systemctl".to_owned());
+        for (state, expected) in [
+            (Ok(UnitState::Active), Ok(true)),
+            (Ok(UnitState::Failed), Ok(true)),
+            (Ok(UnitState::Inactive), Ok(false)),
+            (Err(complaint), Ok(false)),
+            (Err(missing.into()), Ok(false)),
+            (Err(silent.clone().into()), Err(silent)),
+        ] {
+            assert_eq!(is_run_by_systemd(state), expected);
+        }
     }
 }

@@ -131,7 +131,9 @@ fn ask_again_and_again(options: WatchOptions) -> mpsc::Receiver<Result<MachineSn
     tokio::spawn(async move {
         loop {
             let found = match client(&options) {
-                Ok(client) => live::look(&client, ENTRIES).await,
+                Ok(client) => live::look(&client, ENTRIES)
+                    .await
+                    .map_err(|error| error.to_string()),
                 Err(why) => Err(why),
             };
             if sender.send(found).await.is_err() {

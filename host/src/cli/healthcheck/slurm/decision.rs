@@ -16,6 +16,8 @@ pub enum Judgement {
     Undecided,
     /// gpud does not answer, and why.
     Unknown(String),
+    /// The command line asks for no verdict that gpud can give, and why.
+    Unanswerable(String),
 }
 
 /// What to do.
@@ -62,7 +64,9 @@ pub fn needs_node(judgement: &Judgement) -> bool {
 pub fn decide(judgement: &Judgement, node: &SlurmNode) -> Step {
     let is_own = node.reason.starts_with(OWN);
     match judgement {
-        Judgement::Undecided | Judgement::Unknown(_) => Step::Leave(Leave::NoVerdict),
+        Judgement::Undecided | Judgement::Unknown(_) | Judgement::Unanswerable(_) => {
+            Step::Leave(Leave::NoVerdict)
+        }
         Judgement::Fit if !node.is_withheld() => Step::Leave(Leave::AsItIs),
         Judgement::Fit if is_own => Step::Resume,
         Judgement::Fit => Step::Leave(Leave::NotOurs),
@@ -89,6 +93,7 @@ mod tests {
         let unfit = Judgement::Unfit("disk: full".to_owned());
         let undecided = Judgement::Undecided;
         let unknown = Judgement::Unknown("no answer".to_owned());
+        let unanswerable = Judgement::Unanswerable("no component counts".to_owned());
         let drain = || Step::Drain("gpud: disk: full".to_owned());
         let leave = Step::Leave;
         for (state, reason, on_fit, on_unfit) in [
@@ -113,7 +118,7 @@ mod tests {
             let node = SlurmNode::parse(&format!("State={state}\nReason={reason}")).unwrap();
             assert_eq!(decide(&fit, &node), on_fit, "fit, {state} {reason:?}");
             assert_eq!(decide(&unfit, &node), on_unfit, "unfit, {state} {reason:?}");
-            for judgement in [&undecided, &unknown] {
+            for judgement in [&undecided, &unknown, &unanswerable] {
                 assert_eq!(decide(judgement, &node), leave(NoVerdict), "{state}");
                 assert!(!needs_node(judgement));
             }
@@ -128,7 +133,8 @@ mod tests {
             weigh(unknown(), true),
             Judgement::Unfit("does not answer: no answer".to_owned())
         );
-        for other in [Judgement::Fit, Judgement::Undecided] {
+        let unanswerable = Judgement::Unanswerable("no component counts".to_owned());
+        for other in [Judgement::Fit, Judgement::Undecided, unanswerable] {
             assert_eq!(weigh(other.clone(), true), other);
         }
     }

@@ -12,6 +12,7 @@ use self::{
     scontrol::Scontrol,
 };
 use super::{
+    error::HealthcheckError,
     output,
     verdict::{Finding, Verdict},
 };
@@ -42,7 +43,7 @@ pub struct SlurmOptions {
 
 /// Does what the verdict asks for. The status is 1 for a node that is unfit for jobs, so that a Prolog refuses the job; else,
 /// and in a dry run, it is 0: any other status of a Prolog or an Epilog makes Slurm drain the node itself.
-pub async fn answer(options: &SlurmOptions, judged: &Result<Verdict, String>) -> Exit {
+pub async fn answer(options: &SlurmOptions, judged: &Result<Verdict, HealthcheckError>) -> Exit {
     let judgement = weigh(judgement(options, judged), options.drain_if_unreachable);
     let said = match act(options, &judgement).await {
         Ok((name, change)) => line(&name, &judgement, &change, options.dry_run),
@@ -55,10 +56,11 @@ pub async fn answer(options: &SlurmOptions, judged: &Result<Verdict, String>) ->
     }
 }
 
-fn judgement(options: &SlurmOptions, judged: &Result<Verdict, String>) -> Judgement {
+fn judgement(options: &SlurmOptions, judged: &Result<Verdict, HealthcheckError>) -> Judgement {
     let verdict = match judged {
         Ok(verdict) => verdict,
-        Err(why) => return Judgement::Unknown(why.clone()),
+        Err(why) if why.is_unreachable() => return Judgement::Unknown(why.to_string()),
+        Err(why) => return Judgement::Unanswerable(why.to_string()),
     };
     let findings: Vec<Finding> = verdict.at_least(options.drain_on).cloned().collect();
     match (findings.is_empty(), verdict.starting) {
@@ -142,6 +144,9 @@ fn line(name: &str, judgement: &Judgement, change: &SlurmChange, dry_run: bool) 
         }
         (Step::Leave(Leave::NoVerdict), Judgement::Unknown(why)) => {
             format!("{name} is left alone, gpud does not answer: {why}")
+        }
+        (Step::Leave(Leave::NoVerdict), Judgement::Unanswerable(why)) => {
+            format!("{name} is left alone: {why}")
         }
         (Step::Leave(Leave::NoVerdict), _) => {
             format!("{name} is left alone, gpud has not checked all components yet")

@@ -1,7 +1,10 @@
 use std::{fs, path::Path, process::Command};
 
 use super::*;
-use crate::cli::{components::ComponentSelection, healthcheck::testing::named_states};
+use crate::cli::{
+    components::ComponentSelection,
+    healthcheck::testing::{named_states, no_daemon},
+};
 
 /// Records its arguments and plays one node of Slurm: `show` prints the file `node`, `update` fails if `refuse` is there.
 const SCONTROL: &str = r#"#!/bin/sh
@@ -45,10 +48,10 @@ fn options(scontrol: PathBuf) -> SlurmOptions {
     }
 }
 
-fn verdict(name: &str) -> Result<Verdict, String> {
+fn verdict(name: &str) -> Result<Verdict, HealthcheckError> {
     match named_states().into_iter().find(|(known, _)| *known == name) {
         Some((_, states)) => Verdict::of(&states, &ComponentSelection::default(), &[]),
-        None => Err("cannot reach https://localhost:15132: Connection refused".to_owned()),
+        None => Err(no_daemon()),
     }
 }
 
@@ -103,8 +106,27 @@ async fn no_answer_drains_where_that_was_asked_for() {
     assert_eq!(exit.code, 1);
     assert_eq!(
         exit.stdout,
-        "drained n1: gpud: does not answer: cannot reach https://localhost:15132: Connection refused\n"
+        "drained n1: gpud: does not answer: cannot reach https://localhost:15132: Connection refused; is gpud running?\n"
     );
+}
+
+/// A typing error in `--components` of a health check would else drain every node of a cluster.
+#[tokio::test]
+async fn a_mistake_of_the_command_line_drains_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SlurmOptions {
+        drain_if_unreachable: true,
+        ..options(scontrol(folder.path(), Some("State=IDLE")))
+    };
+    let (_, states) = named_states().remove(0);
+    let nothing = ComponentSelection::parse("nosuch");
+    let exit = answer(&options, &Verdict::of(&states, &nothing, &[])).await;
+    assert_eq!(exit.code, 0);
+    assert_eq!(
+        exit.stdout,
+        "n1 is left alone: gpud has none of the components that count\n"
+    );
+    assert!(!folder.path().join("calls").exists(), "Slurm was asked");
 }
 
 #[tokio::test]

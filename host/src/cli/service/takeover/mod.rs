@@ -87,7 +87,7 @@ pub async fn take_over(
     root: &Root,
     data_dir: &Path,
 ) -> Result<String, String> {
-    let state = systemctl.state().await?;
+    let state = systemctl.state().await.map_err(|why| why.to_string())?;
     if state == UnitState::Active {
         let stopped = systemctl.run(&["stop", UNIT], STOP).await;
         stopped.map_err(|why| format!("failed to stop GPUd: {why}"))?;

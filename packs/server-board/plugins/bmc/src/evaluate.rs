@@ -48,80 +48,90 @@ pub fn judge(
     known: &mut Known,
     before: &Memory,
 ) -> (Report, Memory) {
-    let mut report;
-    let mut after;
     match sensors {
-        Err(why) => {
-            let open = hold::open(before, &[], |_, name| name != UNREADABLE);
-            let mut found = hold::unreadable(
-                "controller",
-                UNREADABLE,
-                "the controller's sensors",
-                why,
-                &open,
-            );
-            let leaks = before.0.values().any(|name| name == LEAK_EVENT);
-            if leaks {
-                // It was leaking when it was last heard of.
-                found.health = Health::Unhealthy;
-            }
-            (report, after) = findings::judge(context, "", &[found], before);
-            hold::keep(&mut report, &mut after, before, &open);
-        }
-        Ok(sensors) => {
-            if context.trigger == Trigger::SetHealthy {
-                // The operator who removed a leak sensor has said so.
-                known.clear();
-            }
-            let judged: Vec<&Sensor> = sensors
-                .iter()
-                .filter(|sensor| !config.ignores(&sensor.name))
-                .collect();
-            let leaks = leaks(config, &judged, known);
-            let mut found: Vec<Finding> = judged
-                .iter()
-                .filter(|sensor| !names::any_fits(&config.leak, &sensor.name))
-                .flat_map(|sensor| parts(config, sensor))
-                .collect();
-            let supplies = judged.iter().filter(|one| is_there(one)).count() as u64;
-            if supplies < config.supply_count {
-                let text = format!(
-                    "{supplies} power supplies are there, expected are {}",
-                    config.supply_count
-                );
-                found.push(
-                    Finding::degraded("power supplies", "bmc_power_supply_missing", text)
-                        .action(RepairAction::HardwareInspection, CHECK_SUPPLY),
-                );
-            }
-            found.extend(leaks.troubles);
-            let mut healthy = format!("{} sensors, none critical", readable(sensors));
-            if !known.is_empty() {
-                healthy.push_str(&format!("; {} leak sensors are dry", leaks.dry));
-            }
-            let all = [found.as_slice(), &leaks.leaks].concat();
-            (report, after) = findings::judge(context, &healthy, &all, before);
-            report.states = vec![findings::state(context, &healthy, &found)];
-            report = findings::with_data(report, &shown(sensors));
-            if !leaks.leaks.is_empty() {
-                let mut state = findings::state(context, "", &leaks.leaks);
-                state.name = Some(LEAK_STATE.to_owned());
-                // Coolant dries up, and what it was on is no better for it: a person has to look.
-                state.latch = true;
-                state.recovery = vec![Recovery::SetHealthy];
-                report.states.push(state);
-            }
-            report = metrics(report, sensors);
-            report = report.gauge(SUPPLIES, gauge(supplies));
-            for (says, count) in [
-                ("dry", leaks.dry),
-                ("leak", leaks.leaks.len() as u64),
-                ("silent", leaks.silent),
-            ] {
-                if !known.is_empty() {
-                    report = report.gauge_with(LEAKS, &[("says", says)], gauge(count));
-                }
-            }
+        Err(why) => unreadable(context, why, before),
+        Ok(sensors) => judge_sensors(context, config, sensors, known, before),
+    }
+}
+
+/// Judges that the controller's sensors cannot be read.
+fn unreadable(context: &CheckContext, why: &str, before: &Memory) -> (Report, Memory) {
+    let open = hold::open(before, &[], |_, name| name != UNREADABLE);
+    let mut found = hold::unreadable(
+        "controller",
+        UNREADABLE,
+        "the controller's sensors",
+        why,
+        &open,
+    );
+    let leaks = before.0.values().any(|name| name == LEAK_EVENT);
+    if leaks {
+        // It was leaking when it was last heard of.
+        found.health = Health::Unhealthy;
+    }
+    let (mut report, mut after) = findings::judge(context, "", &[found], before);
+    hold::keep(&mut report, &mut after, before, &open);
+    (report, after)
+}
+
+fn judge_sensors(
+    context: &CheckContext,
+    config: &Config,
+    sensors: &[Sensor],
+    known: &mut Known,
+    before: &Memory,
+) -> (Report, Memory) {
+    if context.trigger == Trigger::SetHealthy {
+        // The operator who removed a leak sensor has said so.
+        known.clear();
+    }
+    let judged: Vec<&Sensor> = sensors
+        .iter()
+        .filter(|sensor| !config.ignores(&sensor.name))
+        .collect();
+    let leaks = leaks(config, &judged, known);
+    let mut found: Vec<Finding> = judged
+        .iter()
+        .filter(|sensor| !names::any_fits(&config.leak, &sensor.name))
+        .flat_map(|sensor| parts(config, sensor))
+        .collect();
+    let supplies = judged.iter().filter(|one| is_there(one)).count() as u64;
+    if supplies < config.supply_count {
+        let text = format!(
+            "{supplies} power supplies are there, expected are {}",
+            config.supply_count
+        );
+        found.push(
+            Finding::degraded("power supplies", "bmc_power_supply_missing", text)
+                .action(RepairAction::HardwareInspection, CHECK_SUPPLY),
+        );
+    }
+    found.extend(leaks.troubles);
+    let mut healthy = format!("{} sensors, none critical", readable(sensors));
+    if !known.is_empty() {
+        healthy.push_str(&format!("; {} leak sensors are dry", leaks.dry));
+    }
+    let all = [found.as_slice(), &leaks.leaks].concat();
+    let (mut report, after) = findings::judge(context, &healthy, &all, before);
+    report.states = vec![findings::state(context, &healthy, &found)];
+    report = findings::with_data(report, &shown(sensors));
+    if !leaks.leaks.is_empty() {
+        let mut state = findings::state(context, "", &leaks.leaks);
+        state.name = Some(LEAK_STATE.to_owned());
+        // Coolant dries up, and what it was on is no better for it: a person has to look.
+        state.latch = true;
+        state.recovery = vec![Recovery::SetHealthy];
+        report.states.push(state);
+    }
+    report = metrics(report, sensors);
+    report = report.gauge(SUPPLIES, gauge(supplies));
+    for (says, count) in [
+        ("dry", leaks.dry),
+        ("leak", leaks.leaks.len() as u64),
+        ("silent", leaks.silent),
+    ] {
+        if !known.is_empty() {
+            report = report.gauge_with(LEAKS, &[("says", says)], gauge(count));
         }
     }
     (report, after)

@@ -152,17 +152,7 @@ pub fn judge(
         Finding::degraded(key.clone(), event, text).action(RepairAction::HardwareInspection, CHECK)
     }));
     let info = reading.info.unwrap_or_default();
-    let full = info
-        .used_percent
-        .filter(|used| config.full > 0 && *used >= config.full);
-    if info.overflow || full.is_some() {
-        let text = match info.used_percent {
-            _ if info.overflow => "the event log is full, and entries were lost".to_owned(),
-            Some(used) => format!("the event log is {used} % full"),
-            None => "the event log is full".to_owned(),
-        };
-        found.push(Finding::degraded("room", "server_event_log_full", text).advice(CLEAR_IT));
-    }
+    found.extend(room(config, &info));
     let (mut report, after) = findings::judge(context, &healthy, &found, before);
     // The entry itself is the event; that a trouble began says no more.
     report
@@ -181,6 +171,22 @@ pub fn judge(
         }
     }
     (report, after)
+}
+
+/// Judges how full the log is.
+fn room(config: &Config, info: &Info) -> Option<Finding> {
+    let full = info
+        .used_percent
+        .filter(|used| config.full > 0 && *used >= config.full);
+    if !info.overflow && full.is_none() {
+        return None;
+    }
+    let text = match info.used_percent {
+        _ if info.overflow => "the event log is full, and entries were lost".to_owned(),
+        Some(used) => format!("the event log is {used} % full"),
+        None => "the event log is full".to_owned(),
+    };
+    Some(Finding::degraded("room", "server_event_log_full", text).advice(CLEAR_IT))
 }
 
 fn event(context: &CheckContext, entry: &Entry) -> Event {

@@ -46,60 +46,11 @@ pub fn judge(
         .iter()
         .filter(|sensor| !config.ignores(&sensor.key()))
         .collect();
-    let turning =
-        |sensor: &Sensor| sensor.kind == Kind::Fan && sensor.value >= gauge(config.min_rpm);
     let mut found = Vec::new();
     for sensor in &judged {
-        let key = sensor.key();
-        if extra.is_faulty(sensor) == Some(true) {
-            // What a broken probe shows is no reading. One that was never good is one that nothing is connected to.
-            if watch.good.contains(&key) {
-                let text = format!("{key}: its chip calls the sensor broken or disconnected");
-                found.push(
-                    Finding::degraded(format!("{key} fault"), "hwmon_sensor_fault", text)
-                        .action(RepairAction::HardwareInspection, CHECK)
-                        .about("sensor", &key)
-                        .from_file(sensor.path.clone()),
-                );
-            }
-            continue;
-        }
-        if extra.is_faulty(sensor) == Some(false) {
-            watch.good.insert(key.clone());
-        }
-        found.extend(beyond(&key, sensor, config.limits(&key)));
-        let is_inlet = sensor.kind == Kind::Temperature && config.is_inlet(&key);
-        if is_inlet && config.inlet_max > 0 && sensor.value > gauge(config.inlet_max) {
-            let text = format!(
-                "{key}: the air that comes in has {} °C, more than {} °C",
-                sensor.value, config.inlet_max
-            );
-            found.push(
-                Finding::degraded(format!("{key} inlet"), "hwmon_inlet_temperature", text)
-                    .action(RepairAction::HardwareInspection, COOLING)
-                    .about("sensor", &key)
-                    .from_file(sensor.path.clone()),
-            );
-        }
-        if turning(sensor) {
-            watch.turned.insert(key);
-        } else if sensor.kind == Kind::Fan && watch.turned.contains(&key) {
-            // If all fans of a chip stand still, they were set to: a laptop on a desk, a board in a quiet mode.
-            let others = judged
-                .iter()
-                .any(|other| other.chip == sensor.chip && turning(other));
-            if others && !config.may_stop(&key) && !extra.is_switched_off(sensor) {
-                let text = format!("{key} turned, and now has {} RPM", sensor.value);
-                found.push(
-                    Finding::degraded(format!("{key} stopped"), "hwmon_fan_stopped", text)
-                        .action(RepairAction::HardwareInspection, REPLACE_FAN)
-                        .about("fan", &key)
-                        .from_file(sensor.path.clone()),
-                );
-            }
-        }
+        found.extend(judge_sensor(config, sensor, &judged, extra, watch));
     }
-    let fans = judged.iter().filter(|sensor| turning(sensor)).count() as u64;
+    let fans = judged.iter().filter(|one| turns(config, one)).count() as u64;
     if fans < config.fan_count {
         let text = format!("{fans} fans turn, expected are {}", config.fan_count);
         found.push(
@@ -125,7 +76,77 @@ pub fn judge(
         sensors.len(),
         chips.len()
     );
-    let (mut report, after) = findings::judge(context, &healthy, &found, before);
+    let (report, after) = findings::judge(context, &healthy, &found, before);
+    (shown(report, sensors), after)
+}
+
+/// Returns whether it is a fan that turns.
+fn turns(config: &Config, sensor: &Sensor) -> bool {
+    sensor.kind == Kind::Fan && sensor.value >= gauge(config.min_rpm)
+}
+
+/// Judges one of the judged sensors.
+fn judge_sensor(
+    config: &Config,
+    sensor: &Sensor,
+    judged: &[&Sensor],
+    extra: &Extra,
+    watch: &mut Watch,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let key = sensor.key();
+    if extra.is_faulty(sensor) == Some(true) {
+        // What a broken probe shows is no reading. One that was never good is one that nothing is connected to.
+        if watch.good.contains(&key) {
+            let text = format!("{key}: its chip calls the sensor broken or disconnected");
+            found.push(
+                Finding::degraded(format!("{key} fault"), "hwmon_sensor_fault", text)
+                    .action(RepairAction::HardwareInspection, CHECK)
+                    .about("sensor", &key)
+                    .from_file(sensor.path.clone()),
+            );
+        }
+        return found;
+    }
+    if extra.is_faulty(sensor) == Some(false) {
+        watch.good.insert(key.clone());
+    }
+    found.extend(beyond(&key, sensor, config.limits(&key)));
+    let is_inlet = sensor.kind == Kind::Temperature && config.is_inlet(&key);
+    if is_inlet && config.inlet_max > 0 && sensor.value > gauge(config.inlet_max) {
+        let text = format!(
+            "{key}: the air that comes in has {} °C, more than {} °C",
+            sensor.value, config.inlet_max
+        );
+        found.push(
+            Finding::degraded(format!("{key} inlet"), "hwmon_inlet_temperature", text)
+                .action(RepairAction::HardwareInspection, COOLING)
+                .about("sensor", &key)
+                .from_file(sensor.path.clone()),
+        );
+    }
+    if turns(config, sensor) {
+        watch.turned.insert(key);
+    } else if sensor.kind == Kind::Fan && watch.turned.contains(&key) {
+        // If all fans of a chip stand still, they were set to: a laptop on a desk, a board in a quiet mode.
+        let others = judged
+            .iter()
+            .any(|other| other.chip == sensor.chip && turns(config, other));
+        if others && !config.may_stop(&key) && !extra.is_switched_off(sensor) {
+            let text = format!("{key} turned, and now has {} RPM", sensor.value);
+            found.push(
+                Finding::degraded(format!("{key} stopped"), "hwmon_fan_stopped", text)
+                    .action(RepairAction::HardwareInspection, REPLACE_FAN)
+                    .about("fan", &key)
+                    .from_file(sensor.path.clone()),
+            );
+        }
+    }
+    found
+}
+
+/// Adds the readings of the sensors.
+fn shown(mut report: Report, sensors: &[Sensor]) -> Report {
     for sensor in sensors.iter().take(MAX_SENSORS) {
         let labels = [
             ("chip", sensor.chip.as_str()),
@@ -138,10 +159,7 @@ pub fn judge(
         (sensor.key(), json!(value))
     });
     let shown = serde_json::Map::from_iter(shown);
-    (
-        findings::with_data(report, &json!({ "sensors": shown })),
-        after,
-    )
+    findings::with_data(report, &json!({ "sensors": shown }))
 }
 
 fn metric(kind: Kind) -> &'static str {

@@ -237,12 +237,24 @@ fn judged(
     wear: &Wear,
     growth: Growth,
 ) -> Vec<Finding> {
-    let degraded = |key: &str, event: &'static str, text: String| {
-        Finding::degraded(format!("{name}|{key}"), event, text)
-    };
+    let who = health.who(name);
+    let mut found = own_verdict(config, name, &who, health);
+    found.extend(counted(config, name, &who, health, wear, growth));
+    found
+        .into_iter()
+        .map(|finding| finding.about("disk", name))
+        .collect()
+}
+
+fn degraded(name: &str, key: &str, event: &'static str, text: String) -> Finding {
+    Finding::degraded(format!("{name}|{key}"), event, text)
+}
+
+/// What the disk says of its heat, its health and its wear.
+fn own_verdict(config: &Config, name: &str, who: &str, health: &Health) -> Vec<Finding> {
+    let degraded = |key: &str, event, text| degraded(name, key, event, text);
     let inspect = RepairAction::HardwareInspection;
     let mut found = Vec::new();
-    let who = health.who(name);
     if health.warning & HEAT != 0 {
         let text = format!("{who} is too hot by its own measure");
         let finding = degraded("heat", "storage_disk_heat", text);
@@ -271,6 +283,21 @@ fn judged(
         }
         found.push(degraded("endurance", "storage_disk_worn", text).action(inspect.clone(), PLAN));
     }
+    found
+}
+
+/// What the disk counts: sectors, and errors that are new.
+fn counted(
+    config: &Config,
+    name: &str,
+    who: &str,
+    health: &Health,
+    wear: &Wear,
+    growth: Growth,
+) -> Vec<Finding> {
+    let degraded = |key: &str, event, text| degraded(name, key, event, text);
+    let inspect = RepairAction::HardwareInspection;
+    let mut found = Vec::new();
     for (count, limit, key, event, words, advice) in [
         (
             health.pending,
@@ -319,9 +346,6 @@ fn judged(
         }
     }
     found
-        .into_iter()
-        .map(|finding| finding.about("disk", name))
-        .collect()
 }
 
 fn shown(mut report: Report, disks: &[Disk]) -> Report {

@@ -149,6 +149,11 @@ pub fn judge(
     );
     let (mut report, mut after) = findings::judge(context, &healthy, &found, before);
     hold::keep(&mut report, &mut after, before, &open);
+    (shown(report, controllers), after)
+}
+
+/// Adds the drives of the controllers.
+fn shown(mut report: Report, controllers: &[Controller]) -> Report {
     let mut shown = Vec::new();
     for one in controllers {
         let number = format!("c{}", one.number);
@@ -184,8 +189,7 @@ pub fn judge(
             "virtual_drives": volumes, "physical_drives": one.disks.len(),
         }));
     }
-    let report = findings::with_data(report, &json!({ "controllers": shown }));
-    (report, after)
+    findings::with_data(report, &json!({ "controllers": shown }))
 }
 
 fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
@@ -245,37 +249,8 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
                 .action(RepairAction::HardwareInspection, CONTROLLER),
         );
     }
-    let key = format!("{at} status");
-    match controller.status.as_str() {
-        "" | "Optimal" | "OK" | "Ok" => {}
-        "Failed" => found.push(
-            Finding::unhealthy(
-                key,
-                "storage_raid_controller_failed",
-                format!("{at} has failed"),
-            )
-            .action(RepairAction::HardwareInspection, CONTROLLER),
-        ),
-        // A controller whose firmware has stopped fails every access.
-        status if status.to_lowercase().contains("lock") => found.push(
-            Finding::unhealthy(
-                key,
-                "storage_raid_controller_failed",
-                format!("{at} says {status}: it answers no access to its drives"),
-            )
-            .action(RepairAction::HardwareInspection, CONTROLLER),
-        ),
-        // Its drives say what the trouble is.
-        _ if found.iter().any(|one| !one.event.ends_with("_note")) => {}
-        status => found.push(
-            Finding::degraded(
-                key,
-                "storage_raid_controller",
-                format!("{at} says {status}"),
-            )
-            .action(RepairAction::HardwareInspection, CONTROLLER),
-        ),
-    }
+    let explained = found.iter().any(|one| !one.event.ends_with("_note"));
+    found.extend(status(&at, &controller.status, explained));
     found
         .into_iter()
         .map(|finding| match finding.subject {
@@ -283,6 +258,32 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
             None => finding.about("controller", &at),
         })
         .collect()
+}
+
+/// Judges what a controller says of itself. `explained` says that its drives say what the trouble is.
+fn status(at: &str, status: &str, explained: bool) -> Option<Finding> {
+    let key = format!("{at} status");
+    let finding = match status {
+        "" | "Optimal" | "OK" | "Ok" => return None,
+        "Failed" => Finding::unhealthy(
+            key,
+            "storage_raid_controller_failed",
+            format!("{at} has failed"),
+        ),
+        // A controller whose firmware has stopped fails every access.
+        status if status.to_lowercase().contains("lock") => Finding::unhealthy(
+            key,
+            "storage_raid_controller_failed",
+            format!("{at} says {status}: it answers no access to its drives"),
+        ),
+        _ if explained => return None,
+        status => Finding::degraded(
+            key,
+            "storage_raid_controller",
+            format!("{at} says {status}"),
+        ),
+    };
+    Some(finding.action(RepairAction::HardwareInspection, CONTROLLER))
 }
 
 fn volume(at: &str, volume: &Volume) -> Option<Finding> {

@@ -54,182 +54,185 @@ fn answer(controller: Controller) -> Answer {
 
 type Change = fn(&mut Controller);
 
+const HEALTHY: &str = "1 controllers with 1 virtual and 1 physical drives, none failed";
+
+/// Configurations, changes of a controller that is well, and the health and the reason that follow.
+const VERDICTS: &[(&str, Change, Health, &str)] = &[
+    ("{}", |_| {}, Health::Healthy, HEALTHY),
+    (
+        "{}",
+        |one| one.volumes[0].state = "Dgrd".into(),
+        Health::Degraded,
+        "c0/0/0 (RAID1, os) is degraded: another disk less may cost its data",
+    ),
+    (
+        "{}",
+        |one| one.volumes[0].state = "Pdgd".into(),
+        Health::Degraded,
+        "c0/0/0 (RAID1, os) is partially degraded",
+    ),
+    (
+        "{}",
+        |one| one.volumes[0].state = "OfLn".into(),
+        Health::Unhealthy,
+        "c0/0/0 (RAID1, os) is offline",
+    ),
+    (
+        "{}",
+        |one| one.status = "Controller Lockup".into(),
+        Health::Unhealthy,
+        "c0 says Controller Lockup: it answers no access to its drives",
+    ),
+    (
+        "{}",
+        |one| one.volumes[0].state = "Rec".into(),
+        Health::Degraded,
+        "c0/0/0 (RAID1, os) is recovering",
+    ),
+    (
+        "{}",
+        |one| one.volumes[0].state = "Xyz".into(),
+        Health::Degraded,
+        "c0/0/0 (RAID1, os) is in the state Xyz, which gpud does not know",
+    ),
+    (
+        "{}",
+        |one| one.disks[0].state = "Failed".into(),
+        Health::Degraded,
+        "disk c0/64:0 (M) has failed",
+    ),
+    (
+        "{}",
+        |one| one.disks[0].state = "UBad".into(),
+        Health::Degraded,
+        "disk c0/64:0 (M) is bad, and in no group",
+    ),
+    (
+        "{}",
+        |one| one.disks[0].state = "Rbld".into(),
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        "{}",
+        |one| one.disks[0].group = "F".into(),
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        r#"{"ignored_slots":["c0/64:0"]}"#,
+        |one| one.disks[0].state = "Failed".into(),
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        "{}",
+        |one| one.backups[0].state = "Learning".into(),
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        "{}",
+        |one| one.backups[0].state = "Failed".into(),
+        Health::Degraded,
+        "c0: the cache's backup CV says Failed",
+    ),
+    (
+        "{}",
+        |one| one.backups[0].state = "Unknown".into(),
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        "{}",
+        |one| {
+            one.backups[0].state = "Unknown".into();
+            one.status = "Needs Attention".into();
+        },
+        Health::Degraded,
+        "c0: the cache's backup CV says Unknown. During a learn cycle of the battery that is so for hours; if it stays, look into the controller's log.",
+    ),
+    (
+        "{}",
+        |one| {
+            one.disks[0].state = "UConf".into();
+            one.disks[0].status = "Failed".into();
+            one.disks[0].serial = "S1".into();
+        },
+        Health::Degraded,
+        "disk c0/64:0 (M, serial S1) has failed",
+    ),
+    (
+        "{}",
+        |one| {
+            one.disks[0].state = "Conf".into();
+            one.disks[0].status = "Online".into();
+        },
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        "{}",
+        |one| one.disks[0].status = "Sanitize".into(),
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        "{}",
+        |one| {
+            one.predicted = 1;
+            one.status = "Need Attention".into();
+        },
+        Health::Degraded,
+        "c0 counts 1 disks that are about to fail",
+    ),
+    (
+        "{}",
+        |one| one.celsius = Some(106),
+        Health::Degraded,
+        "c0 has 106 °C, more than 105 °C",
+    ),
+    (
+        r#"{"max_controller_celsius":0}"#,
+        |one| one.celsius = Some(106),
+        Health::Healthy,
+        HEALTHY,
+    ),
+    (
+        "{}",
+        |one| one.memory_errors = 2,
+        Health::Degraded,
+        "c0: 2 uncorrectable errors of the controller's memory",
+    ),
+    (
+        "{}",
+        |one| one.status = "Needs Attention".into(),
+        Health::Degraded,
+        "c0 says Needs Attention",
+    ),
+    (
+        "{}",
+        |one| one.status = "Failed".into(),
+        Health::Unhealthy,
+        "c0 has failed",
+    ),
+    (
+        r#"{"min_hot_spares":1}"#,
+        |_| {},
+        Health::Degraded,
+        "c0 has 0 hot spares, expected are 1",
+    ),
+    (
+        r#"{"expected_controllers":2}"#,
+        |_| {},
+        Health::Degraded,
+        "1 controllers answer, expected are 2",
+    ),
+];
+
 #[test]
 fn verdicts() {
-    let healthy = "1 controllers with 1 virtual and 1 physical drives, none failed";
-    let cases: [(&str, Change, Health, &str); 27] = [
-        ("{}", |_| {}, Health::Healthy, healthy),
-        (
-            "{}",
-            |one| one.volumes[0].state = "Dgrd".into(),
-            Health::Degraded,
-            "c0/0/0 (RAID1, os) is degraded: another disk less may cost its data",
-        ),
-        (
-            "{}",
-            |one| one.volumes[0].state = "Pdgd".into(),
-            Health::Degraded,
-            "c0/0/0 (RAID1, os) is partially degraded",
-        ),
-        (
-            "{}",
-            |one| one.volumes[0].state = "OfLn".into(),
-            Health::Unhealthy,
-            "c0/0/0 (RAID1, os) is offline",
-        ),
-        (
-            "{}",
-            |one| one.status = "Controller Lockup".into(),
-            Health::Unhealthy,
-            "c0 says Controller Lockup: it answers no access to its drives",
-        ),
-        (
-            "{}",
-            |one| one.volumes[0].state = "Rec".into(),
-            Health::Degraded,
-            "c0/0/0 (RAID1, os) is recovering",
-        ),
-        (
-            "{}",
-            |one| one.volumes[0].state = "Xyz".into(),
-            Health::Degraded,
-            "c0/0/0 (RAID1, os) is in the state Xyz, which gpud does not know",
-        ),
-        (
-            "{}",
-            |one| one.disks[0].state = "Failed".into(),
-            Health::Degraded,
-            "disk c0/64:0 (M) has failed",
-        ),
-        (
-            "{}",
-            |one| one.disks[0].state = "UBad".into(),
-            Health::Degraded,
-            "disk c0/64:0 (M) is bad, and in no group",
-        ),
-        (
-            "{}",
-            |one| one.disks[0].state = "Rbld".into(),
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            "{}",
-            |one| one.disks[0].group = "F".into(),
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            r#"{"ignored_slots":["c0/64:0"]}"#,
-            |one| one.disks[0].state = "Failed".into(),
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            "{}",
-            |one| one.backups[0].state = "Learning".into(),
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            "{}",
-            |one| one.backups[0].state = "Failed".into(),
-            Health::Degraded,
-            "c0: the cache's backup CV says Failed",
-        ),
-        (
-            "{}",
-            |one| one.backups[0].state = "Unknown".into(),
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            "{}",
-            |one| {
-                one.backups[0].state = "Unknown".into();
-                one.status = "Needs Attention".into();
-            },
-            Health::Degraded,
-            "c0: the cache's backup CV says Unknown. During a learn cycle of the battery that is so for hours; if it stays, look into the controller's log.",
-        ),
-        (
-            "{}",
-            |one| {
-                one.disks[0].state = "UConf".into();
-                one.disks[0].status = "Failed".into();
-                one.disks[0].serial = "S1".into();
-            },
-            Health::Degraded,
-            "disk c0/64:0 (M, serial S1) has failed",
-        ),
-        (
-            "{}",
-            |one| {
-                one.disks[0].state = "Conf".into();
-                one.disks[0].status = "Online".into();
-            },
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            "{}",
-            |one| one.disks[0].status = "Sanitize".into(),
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            "{}",
-            |one| {
-                one.predicted = 1;
-                one.status = "Need Attention".into();
-            },
-            Health::Degraded,
-            "c0 counts 1 disks that are about to fail",
-        ),
-        (
-            "{}",
-            |one| one.celsius = Some(106),
-            Health::Degraded,
-            "c0 has 106 °C, more than 105 °C",
-        ),
-        (
-            r#"{"max_controller_celsius":0}"#,
-            |one| one.celsius = Some(106),
-            Health::Healthy,
-            healthy,
-        ),
-        (
-            "{}",
-            |one| one.memory_errors = 2,
-            Health::Degraded,
-            "c0: 2 uncorrectable errors of the controller's memory",
-        ),
-        (
-            "{}",
-            |one| one.status = "Needs Attention".into(),
-            Health::Degraded,
-            "c0 says Needs Attention",
-        ),
-        (
-            "{}",
-            |one| one.status = "Failed".into(),
-            Health::Unhealthy,
-            "c0 has failed",
-        ),
-        (
-            r#"{"min_hot_spares":1}"#,
-            |_| {},
-            Health::Degraded,
-            "c0 has 0 hot spares, expected are 1",
-        ),
-        (
-            r#"{"expected_controllers":2}"#,
-            |_| {},
-            Health::Degraded,
-            "1 controllers answer, expected are 2",
-        ),
-    ];
-    for (config, change, health, reason) in cases {
+    for (config, change, health, reason) in VERDICTS.iter().cloned() {
         let mut controller = fine();
         change(&mut controller);
         let (found, said, _) = run(config, &[Ok(&answer(controller))]);
