@@ -4,7 +4,7 @@
 #
 #   arm.sh FOLDER
 #
-# qemu-aarch64 is that of PATH or GPUD_TEST_TOOLS. Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on
+# qemu-aarch64-static is that of PATH or GPUD_TEST_TOOLS. Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on
 # standard error).
 set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
@@ -14,7 +14,7 @@ not_run() {
     exit 77
 }
 export PATH="${GPUD_TEST_TOOLS:-$PATH}"
-for tool in qemu-aarch64 curl; do
+for tool in qemu-aarch64-static curl; do
     command -v "$tool" >/dev/null || not_run "there is no $tool"
 done
 archive=$(echo "$dist"/gpud-*-aarch64-unknown-linux-gnu.tar.gz)
@@ -33,7 +33,7 @@ check() {
     checks=$((checks + 1))
     "$@" || { echo "FAILED (line ${BASH_LINENO[0]}): $*" >&2; cat "$work/output" "$work/log" >&2 2>/dev/null || :; exit 1; }
 }
-gpud=(qemu-aarch64 -L "$library" "$work/gpud")
+gpud=(qemu-aarch64-static -L "$library" "$work/gpud")
 status() { local code=0; "$@" >"$work/output" 2>&1 || code=$?; echo "$code"; }
 
 check test "$(status "${gpud[@]}" --version)" = 0
