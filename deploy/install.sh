@@ -282,8 +282,10 @@ install_gpud() {
     elif "$bin/gpud" up; then
         say "it runs; gpud status says what it finds"
     elif [ -n "$old" ]; then
-        # The one that worked comes back.
+        # The one that worked comes back, with the state file from before if the new one has changed its tables. The folder
+        # may be another user's: with -C the shell opens nothing that is there.
         put 0755 "$work/gpud.before" /usr/local/bin/gpud
+        (set -C && : >"$state/gpud.state.restore") 2>/dev/null || :
         "$bin/gpud" up || :
         fail "the new gpud did not start and $old is back; journalctl -u gpud says why"
     else

@@ -1,10 +1,11 @@
-//! Writes the list of project templates that `gpud plugin new` embeds.
+//! Writes the list of project templates that `gpud plugin new` embeds, and their contents in one compressed file.
 
 #![allow(clippy::disallowed_methods, reason = "a build script writes files")]
 
-use std::{env, fs, path::PathBuf};
+use std::{env, fs, io::Write as _, path::PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use flate2::{Compression, write::DeflateEncoder};
 use xtask::templates;
 
 fn main() -> Result<()> {
@@ -19,6 +20,7 @@ fn main() -> Result<()> {
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut embedded = String::from("&[\n");
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
     for file in templates::all(&workspace)? {
         let templates::File {
             language,
@@ -27,12 +29,15 @@ fn main() -> Result<()> {
             fill,
         } = file;
         println!("cargo::rerun-if-changed={}", source.display());
+        let content = fs::read(&source).with_context(|| source.display().to_string())?;
+        let length = content.len();
         embedded.push_str(&format!(
-            "    ({language:?}, {path:?}, include_bytes!({:?}), {fill}),\n",
-            source.display().to_string()
+            "    ({language:?}, {path:?}, {length}, {fill}),\n"
         ));
+        packed.write_all(&content)?;
     }
     embedded.push_str("]\n");
     fs::write(out.join("templates.rs"), embedded)?;
+    fs::write(out.join("templates.deflate"), packed.finish()?)?;
     Ok(())
 }

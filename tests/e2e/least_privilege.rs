@@ -47,6 +47,7 @@ fn assert_has_no_rights(pid: u32) {
     }
     assert_eq!(field(pid, "NoNewPrivs"), "1");
     assert_eq!(field(pid, "Groups"), "");
+    assert_eq!(field(pid, "Seccomp"), "2", "a filter of system calls");
 }
 
 /// Asks over the Unix socket: root's own client refuses a port of another user.
@@ -150,7 +151,11 @@ fn script_plugins_run_as_the_user_but_for_the_named_one() {
     }
     let specs = |as_root: &str| {
         let plugins = [
-            plugin("as-user", "component", "id -u"),
+            plugin(
+                "as-user",
+                "component",
+                "id -u; grep ^Seccomp: /proc/self/status",
+            ),
             plugin("as-root", "component", as_root),
         ];
         plugins.concat()
@@ -168,7 +173,7 @@ fn script_plugins_run_as_the_user_but_for_the_named_one() {
         .spawn();
     wait_until_ready(&daemon);
     let output = |component: &str| state(&daemon, component)["raw_output"].clone();
-    assert_eq!(output("as-user"), format!("{NUMBER}\n"));
+    assert_eq!(output("as-user"), format!("{NUMBER}\nSeccomp:\t2\n"));
     assert_eq!(output("as-root"), "0\n/\n");
     // An edit is not root's word for what the helper may run: it takes a new start.
     fs::write(spec.path(), specs("id -u; echo edited")).unwrap();

@@ -310,6 +310,8 @@ fn a_program_that_does_not_come_up_is_taken_back() {
             "{stderr}"
         );
         assert!(stderr.ends_with(") and runs\n"), "{stderr}");
+        // The former daemon looks for it, and takes the state file from before the update if it has to.
+        fs::remove_file(machine.path("data/gpud.state.restore")).unwrap();
     }
     machine.systemctl("[ $1 = restart ] && exit 1");
     let stderr = machine.refusal(&[]);

@@ -60,8 +60,17 @@ check install_gpud --no-start
 check test "$(calls)" = ""
 
 # One that does not come up: the one before is back, and started.
+# It takes the state file from before, if it has to; a link in a folder of another user leads nowhere.
 release 0.3.0 1
+mkdir -p "$root/var/lib/gpud"
+ln -s /outside "$root/var/lib/gpud/gpud.state.restore"
 check fails install_gpud
+check test ! -e "$root/outside"
+check test "$(calls)" = "0.3.0 up
+0.2.0 up"
+rm -- "$root/var/lib/gpud/gpud.state.restore"
+check fails install_gpud
+check test -f "$root/var/lib/gpud/gpud.state.restore"
 check grep -q "gpud version 0.2.0 is back" "$work/output"
 check test "$(version)" = "gpud version 0.2.0"
 check test "$(calls)" = "0.3.0 up

@@ -1,13 +1,22 @@
 #!/bin/bash
-# Makes a small Debian with rpm in the folder of test tools, once for each release of Debian.
+# Makes a small Debian with rpm in the folder of test tools, once for each release and architecture of Debian.
 #
-#   chroot.sh      prints its folder; nobody changes it, tests copy it
+#   chroot.sh [RELEASE [ARCHITECTURE]]      prints its folder; nobody changes it, tests copy it
 #
+# The release is bookworm unless another is named. Of another architecture than this machine's the packages are unpacked and
+# not configured, which is enough for programs under qemu-user.
 # GPUD_TEST_TOOLS_CACHE names another folder than ~/.cache/gpud-test-tools. An exit status of 77 says that it cannot be had
 # here, and a line on stderr says why.
 set -euo pipefail
 
-release=bookworm
+release=${1:-bookworm}
+architecture=${2:-$(dpkg --print-architecture)}
+name=debian-$release
+how=(--include=rpm,cpio)
+if [[ $architecture != "$(dpkg --print-architecture)" ]]; then
+    name+=-$architecture
+    how=(--foreign --arch="$architecture")
+fi
 mirror=${GPUD_TEST_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 cache=$(realpath -m -- "${GPUD_TEST_TOOLS_CACHE:-$HOME/.cache/gpud-test-tools}")
 
@@ -16,7 +25,7 @@ not_run() {
     exit 77
 }
 
-root=$cache/debian-$release
+root=$cache/$name
 mkdir -p -- "$cache"
 exec 9>"$cache/.debian.lock"
 flock 9
@@ -31,7 +40,7 @@ if [[ ! -e $root ]]; then
         dpkg-deb --extract debootstrap_*.deb tool
     ) || not_run "Debian's debootstrap cannot be fetched"
     export DEBOOTSTRAP_DIR=$work/tool/usr/share/debootstrap
-    "$work/tool/usr/sbin/debootstrap" --variant=minbase --include=rpm,cpio "$release" "$work/root" "$mirror" >&2 ||
+    "$work/tool/usr/sbin/debootstrap" --variant=minbase "${how[@]}" "$release" "$work/root" "$mirror" >&2 ||
         not_run "debootstrap fails; the lines above say why"
     rm -rf -- "$work"/root/var/cache/apt/archives/*.deb "$work"/root/var/lib/apt/lists/*
     mv -- "$work/root" "$root"

@@ -28,6 +28,7 @@ pub mod socket_owner;
 pub mod stream;
 pub mod subordinate_ids;
 pub mod system;
+pub mod system_calls;
 pub mod trusted;
 pub mod users;
 pub mod variables;

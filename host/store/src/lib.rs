@@ -12,6 +12,7 @@
 use gpud_model as model;
 use gpud_node as node;
 
+mod beside;
 mod caches;
 mod carry_over;
 mod commit;
@@ -41,6 +42,7 @@ mod samples;
 mod schema;
 mod timeline;
 mod values;
+mod way_back;
 mod writer;
 
 #[cfg(test)]
@@ -76,6 +78,7 @@ pub use lock::{FolderLock, LOCK_FILE};
 pub use retention::Purged;
 pub use samples::{Sample, Series, StoredSample};
 pub use timeline::{Cursor, Entry, EntryId, Happening, MAX_PAGE, NoCursor, Page, TimelineRead};
+pub use way_back::ask_for_copy;
 
 /// Name of the database file inside the data folder.
 pub const STATE_FILE: &str = "gpud.state";

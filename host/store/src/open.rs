@@ -4,7 +4,7 @@
 //! starts with what the file holds. Only another daemon, a file of a later gpud and a foreign lock stop the opening.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -12,9 +12,12 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::beside::{make_private, move_away};
 use super::fallback::Fallback;
 use super::lock::FolderLock;
-use super::{Location, StoreError, StoreOptions, carry_over, meta, reader, schema, unsigned};
+use super::{
+    Location, StoreError, StoreOptions, carry_over, meta, reader, schema, unsigned, way_back,
+};
 use crate::node::clock::Clock;
 
 /// Files below this size are checked for damage at every start; it takes well under a second.
@@ -88,7 +91,7 @@ pub(super) fn open_or_set_aside(
 ) -> Result<OpenedFile, StoreError> {
     match open_file(options, path) {
         Err(StoreError::Corrupt(damage)) => {
-            let aside = move_away(path)?;
+            let aside = move_away(path, "corrupt")?;
             tracing::error!(file = %path.display(), set_aside = %aside.display(), damage,
                 "the database is corrupt: it was set aside, and a new one begun");
             Ok(OpenedFile {
@@ -175,6 +178,7 @@ fn open_file(
     options: &StoreOptions,
     path: &Path,
 ) -> Result<(Connection, Vec<Connection>), StoreError> {
+    way_back::take_wanted(path)?;
     make_private(path);
     let writer = connect(path)?;
     if writer.is_readonly("main")? {
@@ -184,6 +188,7 @@ fn open_file(
     if needs_check(&writer, path)? {
         quick_check(&writer)?;
     }
+    way_back::retain(&writer, path)?;
     schema::migrate(&writer)?;
     // Also a first write: a full disk shows now, and not with the first event.
     mark_clean(&writer, false)?;
@@ -191,13 +196,6 @@ fn open_file(
         .map(|_| connect_read_only(path))
         .collect::<Result<_, _>>()?;
     Ok((writer, readers))
-}
-
-/// Makes an empty file that its owner alone reads and writes; SQLite gives its log and its shared memory the same mode. One
-/// that is there stays as it is, and what cannot be made is SQLite's to say.
-fn make_private(path: &Path) {
-    let mut options = fs::OpenOptions::new();
-    let _ = options.write(true).create_new(true).mode(0o600).open(path);
 }
 
 /// Opens `path` for reading and writing with the settings of a writer; a later gpud's file is refused untouched.
@@ -286,29 +284,4 @@ fn quick_check(conn: &Connection) -> Result<(), StoreError> {
 /// Notes in the file whether it was closed in good order.
 pub(super) fn mark_clean(conn: &Connection, clean: bool) -> Result<(), StoreError> {
     meta::set(conn, CLEAN, if clean { "1" } else { "0" })
-}
-
-/// Renames the file, its log and its shared memory to `<file>.corrupt-<unix seconds>`.
-fn move_away(path: &Path) -> Result<PathBuf, StoreError> {
-    let mut seconds = Clock::Live.now_ms() / 1000;
-    let mut aside = with_suffix(path, &format!(".corrupt-{seconds}"));
-    // Two in one second: the earlier one is evidence too.
-    while aside.exists() {
-        seconds = seconds.saturating_add(1);
-        aside = with_suffix(path, &format!(".corrupt-{seconds}"));
-    }
-    fs::rename(path, &aside)?;
-    for suffix in ["-wal", "-shm"] {
-        let from = with_suffix(path, suffix);
-        if from.exists() {
-            fs::rename(from, with_suffix(&aside, suffix))?;
-        }
-    }
-    Ok(aside)
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }

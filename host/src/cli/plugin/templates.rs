@@ -1,5 +1,9 @@
 //! The templates of `gpud plugin new`, embedded from `sdk/templates/‹language›/` with what each includes from elsewhere.
 
+use std::io::Read as _;
+
+use flate2::read::DeflateDecoder;
+
 use crate::VERSION;
 
 /// Stands for the project's name in paths and texts of a template.
@@ -9,8 +13,10 @@ const IDENTIFIER: &str = "{{identifier}}";
 /// Stands for the version of the SDK, which is gpud's.
 const GPUD: &str = "{{gpud}}";
 
-/// Laid down by the build script: language, path, content, whether placeholders are filled in.
-const EMBEDDED: &[(&str, &str, &[u8], bool)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
+/// Laid down by the build script: language, path, length of the content, whether placeholders are filled in.
+const EMBEDDED: &[(&str, &str, usize, bool)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
+/// The contents one after the other, compressed: the SDKs of all languages are in them, and few machines use any.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/templates.deflate"));
 
 /// A file of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,17 +42,33 @@ pub fn files(language: &str, name: &str) -> Vec<TemplateFile> {
 
 /// The same for an SDK of this version.
 pub fn files_for(language: &str, name: &str, version: &str) -> Vec<TemplateFile> {
-    EMBEDDED
-        .iter()
-        .filter(|(of, ..)| *of == language)
-        .map(|(_, path, content, fill)| TemplateFile {
+    let contents = contents();
+    let mut rest = contents.as_slice();
+    let mut files = Vec::new();
+    for (of, path, length, fill) in EMBEDDED {
+        let (content, after) = rest.split_at_checked(*length).unwrap_or_default();
+        rest = after;
+        if *of != language {
+            continue;
+        }
+        files.push(TemplateFile {
             path: filled(path, name, version),
             content: match std::str::from_utf8(content) {
                 Ok(text) if *fill => filled(text, name, version).into_bytes(),
                 _ => content.to_vec(),
             },
-        })
-        .collect()
+        });
+    }
+    files
+}
+
+/// The contents of all files. Only a damaged binary has fewer.
+fn contents() -> Vec<u8> {
+    let mut contents = Vec::new();
+    if let Err(error) = DeflateDecoder::new(PACKED).read_to_end(&mut contents) {
+        tracing::error!("the templates in gpud's binary are damaged ({error}); install gpud again");
+    }
+    contents
 }
 
 fn filled(text: &str, name: &str, version: &str) -> String {
@@ -58,6 +80,17 @@ fn filled(text: &str, name: &str, version: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn contents_are_unpacked_whole_and_in_order() {
+        let lengths = EMBEDDED.iter().map(|(_, _, length, _)| length);
+        assert_eq!(contents().len(), lengths.sum::<usize>());
+        let source = include_bytes!("../../../../sdk/templates/rust/vendor/gpud-sdk/Cargo.toml");
+        let files = files("rust", "x");
+        let mut found = files.iter();
+        let found = found.find(|file| file.path == "vendor/gpud-sdk/Cargo.toml");
+        assert_eq!(found.unwrap().content, source);
+    }
 
     #[test]
     fn there_is_one_for_each_language_and_every_one_is_a_project() {

@@ -14,7 +14,7 @@ use crate::{
         privileges,
         root_helper::{self, Start},
         system::euid,
-        trusted,
+        system_calls, trusted,
         users::{self, User},
     },
 };
@@ -91,6 +91,12 @@ pub fn prepare(
     start_helper(options, run_as.root_plugins).map_err(Exit::failure)?;
     privileges::name_in_environment(&user);
     privileges::become_user(&user).map_err(Exit::failure)?;
+    // Old kernels and some sandboxes have no filters. The user has no rights in any case.
+    if let Err(error) = system_calls::bar_dangerous() {
+        notes.push(format!(
+            "--user: dangerous system calls are not barred for gpud and its scripts: {error}"
+        ));
+    }
     Ok(socket)
 }
 

@@ -36,9 +36,12 @@ use super::{
     service::{env_file, install::Root},
     terminal::Terminal,
 };
-use crate::node::{
-    local_file,
-    system::{euid, glibc_version},
+use crate::{
+    node::{
+        local_file,
+        system::{euid, glibc_version},
+    },
+    store::{STATE_FILE, ask_for_copy},
 };
 
 /// The entry of the table of commands.
@@ -185,6 +188,10 @@ async fn roll_back(
     let failed = format!("gpud {new} did not come up: {why}");
     if let Err(error) = installed.put_back() {
         return format!("{failed}; {former} could not be put back: {error}");
+    }
+    // Read by the former daemon when it starts. If this fails there is no folder to write to, and no state file in it.
+    if !matches!(restart, Restart::NothingRuns) {
+        let _ = ask_for_copy(&data_dir.join(STATE_FILE));
     }
     match restarted(restart, data_dir, former, limits).await {
         Ok(()) => format!("{failed}; {former} is back ({path}) and runs"),

@@ -9,6 +9,7 @@ mod inspect;
 mod opening;
 mod retention;
 mod timeline;
+mod way_back;
 
 use super::{Inserted, Location, STATE_FILE, Store, StoreOptions};
 use crate::model::Event;

@@ -1,0 +1,65 @@
+#!/bin/bash
+# Runs the Arm release of a folder of `cargo xtask dist` on this machine, under qemu-user with a C library of Debian: it starts, scans,
+# and a daemon answers and ends.
+#
+#   arm.sh FOLDER
+#
+# qemu-aarch64-static is that of PATH or GPUD_TEST_TOOLS. Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on
+# standard error).
+set -euo pipefail
+here=$(dirname -- "$(realpath -- "$0")")
+dist=$(realpath -e -- "$1")
+not_run() {
+    echo "NOT RUN: $*" >&2
+    exit 77
+}
+export PATH="${GPUD_TEST_TOOLS:-$PATH}"
+for tool in qemu-aarch64-static curl; do
+    command -v "$tool" >/dev/null || not_run "there is no $tool"
+done
+archive=$(echo "$dist"/gpud-*-aarch64-unknown-linux-gnu.tar.gz)
+[[ -e $archive ]] || { echo "no archive for aarch64 in $dist" >&2; exit 1; }
+library=$("$here/../packages/chroot.sh" bookworm arm64)
+work=$(mktemp -d)
+daemon=
+finish() {
+    [[ -z $daemon ]] || kill "$daemon" 2>/dev/null || true
+    rm -rf -- "$work"
+}
+trap finish EXIT
+tar -xzf "$archive" -C "$work" --strip-components=1
+checks=0
+check() {
+    checks=$((checks + 1))
+    "$@" || { echo "FAILED (line ${BASH_LINENO[0]}): $*" >&2; cat "$work/output" "$work/log" >&2 2>/dev/null || :; exit 1; }
+}
+gpud=(qemu-aarch64-static -L "$library" "$work/gpud")
+status() { local code=0; "$@" >"$work/output" 2>&1 || code=$?; echo "$code"; }
+
+check test "$(status "${gpud[@]}" --version)" = 0
+check test "$(status "${gpud[@]}" scan --color=never)" = 0
+tail -n 1 "$work/output"
+socket=$work/gpud.sock
+"${gpud[@]}" run --data-dir "$work/data" --local-socket "$socket" --listen-address 127.0.0.1:0 --log-level info \
+    --plugin-specs-file "" >"$work/log" 2>&1 &
+daemon=$!
+ask() { curl -sf --max-time 30 --unix-socket "$socket" "http://localhost$1"; }
+# has COMPONENT TEXT: its states say so, within two minutes.
+has() {
+    for _ in $(seq 120); do
+        ! { ask "/v1/states?components=$1" | grep -q "$2"; } 2>/dev/null || return 0
+        kill -0 "$daemon" 2>/dev/null || return 1
+        sleep 1
+    done
+    return 1
+}
+check has memory '"health":"Healthy"'
+check has os '"name":"os"'
+# The compiled checks of the archive fit: nothing was compiled.
+check test -z "$(grep -i 'compiling\|does not fit' "$work/log")"
+kill "$daemon"
+code=0
+wait "$daemon" || code=$?
+daemon=
+check test "$code" = 0
+echo "Arm: $checks checks passed"
