@@ -1,5 +1,7 @@
 //! Text that is safe to show: on a terminal, in a log line, in the query of a URL.
 
+use std::{borrow::Cow, fmt::Write as _};
+
 /// Returns the text on one line, with escapes for control characters and for characters that are invisible or change the
 /// order of others.
 ///
@@ -27,6 +29,30 @@ pub fn printable_lines(text: &str) -> String {
         }
     }
     lines
+}
+
+/// Returns a command's output with the escapes of JSON for characters that JSON leaves as they are and a terminal does not:
+/// controls beyond ASCII, and what is invisible or changes the order of other characters.
+///
+/// A document means the same with them. Other output has no such characters left.
+pub fn printable_json(output: &str) -> Cow<'_, str> {
+    let is_escaped =
+        |c: char| (c.is_control() && !c.is_ascii()) || c == '\u{7f}' || is_deceptive(c);
+    if !output.contains(is_escaped) {
+        return Cow::Borrowed(output);
+    }
+    let mut text = String::with_capacity(output.len() + 64);
+    for character in output.chars() {
+        if is_escaped(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a string never fails.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(character);
+        }
+    }
+    Cow::Owned(text)
 }
 
 fn push_visible(line: &mut String, character: char) {
@@ -93,6 +119,20 @@ mod tests {
             "a\\u{1b}]0;x\\u{7}\n  b\tc\\u{d}\\u{9b}1m\n"
         );
         assert_eq!(printable_lines("x\u{202e}y"), "x\\u{202e}y");
+    }
+
+    #[test]
+    fn documents_mean_the_same_and_do_not_drive_the_terminal() {
+        let value = "a\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{e0041}\u{200c}é\n";
+        let document = serde_json::to_string(value).unwrap() + "\n";
+        let shown = printable_json(&document);
+        assert_eq!(
+            shown,
+            "\"a\\u001b[2J\\u009b31m\\u007f\\u202e\\udb40\\udc41\u{200c}é\\n\"\n"
+        );
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), value);
+        let plain = "\u{1b}[31mred\u{1b}[0m, é\n";
+        assert!(matches!(printable_json(plain), Cow::Borrowed(same) if same == plain));
     }
 
     #[test]

@@ -72,6 +72,25 @@ fn root_opens_no_state_file_in_a_folder_of_others() {
     assert!(said.contains("belongs to user 12345"), "{said}");
 }
 
+/// JSON allows characters that some terminals act upon, and users choose names that the kernel prints.
+#[test]
+fn documents_do_not_drive_the_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("kern.log");
+    let line = "[    1.0] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=a\u{202e}b, GPU has fallen off the bus.\n";
+    fs::write(&file, line).unwrap();
+    for command in [
+        &["scan", "--json", "--kmsg-file"][..],
+        &["explain", "--json", "--file"],
+    ] {
+        let output = gpud().args(command).arg(&file).output().unwrap();
+        let said = text(&output);
+        assert!(said.contains("a\\u202eb"), "{command:?}: {said}");
+        assert!(!said.contains('\u{202e}'), "{command:?}: {said}");
+        assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
+    }
+}
+
 #[test]
 fn names_and_content_of_files_do_not_drive_the_terminal() {
     let home = tempfile::tempdir().unwrap();

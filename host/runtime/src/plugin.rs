@@ -313,6 +313,7 @@ impl Plugin {
             budget: Budget {
                 host_calls: limits.host_calls,
                 bytes: limits.host_bytes,
+                is_overdrawn: false,
                 log_lines: limits.log_lines,
             },
             bill: Bill::default(),

@@ -7,14 +7,14 @@ use std::{
 
 use serde_json::json;
 
-use super::terminal::{Terminal, printable_lines};
+use super::terminal::{Terminal, printable_json, printable_lines};
 
 /// The end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
     /// Exit status: 0 success, 1 any error, 3 unknown command.
     pub code: u8,
-    /// Printed as it is.
+    /// Printed as it is, but for characters that would drive the terminal even in JSON.
     pub stdout: String,
     /// What standard error gets.
     pub stderr: Stderr,
@@ -80,7 +80,7 @@ impl Exit {
     pub fn report(&self, stderr: Terminal) -> ExitCode {
         let mut stdout = io::stdout();
         let _ = stdout
-            .write_all(self.stdout.as_bytes())
+            .write_all(printable_json(&self.stdout).as_bytes())
             .and_then(|()| stdout.flush());
         let _ = io::stderr().write_all(self.stderr.text(stderr).as_bytes());
         ExitCode::from(self.code)

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::model::Health;
-pub use crate::text::{printable, printable_lines};
+pub use crate::text::{printable, printable_json, printable_lines};
 
 /// Returns a path as it is shown to people: a user who made a file chose its name.
 pub fn shown(path: &Path) -> String {

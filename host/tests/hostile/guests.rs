@@ -411,6 +411,22 @@ async fn a_call_is_billed_for_what_it_did_and_bounded_in_what_it_got() {
 }
 
 #[tokio::test]
+async fn nothing_is_fetched_for_a_call_that_has_used_up_its_bytes() {
+    let lab = lab::shared().await;
+    let limits = Limits {
+        host_bytes: 100,
+        ..lab::short()
+    };
+    let plugin = lab.guest("million_host_calls", limits).await;
+    // It goes on asking, whatever it is answered.
+    let finished = lab::check(&plugin, "million-host-calls/stubborn").await;
+    let bill = finished.bill;
+    assert!(bill.host_calls > 100, "{bill:?}");
+    assert!((2..=50).contains(&bill.files), "{bill:?}");
+    assert!(bill.bytes < 1000, "{bill:?}");
+}
+
+#[tokio::test]
 async fn log_lines_are_bounded_in_number_and_length_and_cannot_forge_others() {
     let lab = lab::shared().await;
     let plugin = lab.guest("log_flood", lab::limits()).await;

@@ -11,6 +11,7 @@ mod pci;
 mod read;
 mod roots;
 mod sealed;
+mod second_names;
 mod tree;
 
 use std::{

@@ -9,16 +9,23 @@
 //! | of gpud itself: all but what [`OWN_SHOWN`] names | its arguments and its state |
 //! | `/dev/mem`, `/dev/kmem`, `/dev/port`, `/dev/kmsg` | memory of the machine, the kernel log |
 //! | `/sys/kernel/debug`, `/sys/kernel/tracing`, `/sys/kernel/security` | files whose reading changes something |
-//! | `/etc/shadow`, `/etc/gshadow` and their copies, `/etc/sudoers*`, `/etc/ssh/ssh_host_*_key`, `/etc/krb5.keytab` | secrets of the machine |
+//! | `/etc/shadow`, `/etc/gshadow` and their copies, `/etc/security/opasswd`, `/etc/sudoers*`, `/etc/ssh/ssh_host_*_key`, `/etc/krb5.keytab` | secrets of the machine |
 //! | any folder `.ssh` or `.gnupg` | secrets of people |
 //! | `/run/secrets` | credentials of gpud's own container |
 //! | `/var/lib/gpud`, and the data folder, token file and TLS key of this daemon | its secrets and what it runs |
 //! | a procfs that is mounted elsewhere than at `/proc` | all of the above |
+//! | a debugfs, tracefs or securityfs, wherever it is mounted | as `/sys/kernel/debug` |
+//!
+//! Those of `/dev`, `/etc`, `/run`, `/sys` and `/var` are sealed below each folder, since a folder can hold the root of a
+//! machine (`/host` in a container) or of a container. Files that are known by name are sealed under their second names,
+//! too (`second_names.rs`).
 //!
 //! How much space is left on the filesystem that holds a path (`statvfs`) is reported for every path: it shows nothing of the
 //! file. The built-in check of GPU processes reads `environ` of other processes, never gpud's own.
 
 use std::path::{Path, PathBuf};
+
+use super::second_names::Identity;
 
 /// The part of a path that a caller wants to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +83,9 @@ const PROC_SEALED: [&str; 8] = [
     "kpageflags",
     "vmcore",
 ];
-/// Everything at and below these.
-const FOLDERS: [&str; 9] = [
+/// Everything at and below these, and below the same paths in any folder.
+const FOLDERS: [&str; 10] = [
+    DATA_FOLDER,
     "/dev/kmem",
     "/dev/kmsg",
     "/dev/mem",
@@ -88,16 +96,25 @@ const FOLDERS: [&str; 9] = [
     "/sys/kernel/tracing",
     "/var/run/secrets",
 ];
-/// The default folders of gpud's files.
+/// The default folder of gpud's files.
 const DATA_FOLDER: &str = "/var/lib/gpud";
 /// Single files of `/etc`.
-const OF_ETC: [&str; 6] = [
+const OF_ETC: [&str; 7] = [
     "gshadow",
     "gshadow-",
     "krb5.keytab",
+    "security/opasswd",
     "shadow",
     "shadow-",
     "sudoers",
+];
+/// Further files and folders of `/etc` whose second names are sealed.
+const ALSO_OF_ETC: [&str; 5] = [
+    "ssh/ssh_host_dsa_key",
+    "ssh/ssh_host_ecdsa_key",
+    "ssh/ssh_host_ed25519_key",
+    "ssh/ssh_host_rsa_key",
+    "sudoers.d",
 ];
 
 /// The sealed paths of one machine.
@@ -107,6 +124,8 @@ pub struct Sealed {
     own_pid: String,
     /// Files and folders of this daemon, absolute.
     own_files: Vec<String>,
+    /// The same, as they were when they were named.
+    own_identities: Vec<Identity>,
 }
 
 impl Sealed {
@@ -116,6 +135,7 @@ impl Sealed {
         Self {
             own_pid: own.to_string_lossy().into_owned(),
             own_files: vec![DATA_FOLDER.to_owned()],
+            own_identities: Identity::of_path(DATA_FOLDER).into_iter().collect(),
         }
     }
 
@@ -127,11 +147,21 @@ impl Sealed {
             let real = std::fs::canonicalize(file).unwrap_or_else(|_| absolute.clone());
             for path in [absolute, real] {
                 if path != Path::new("/") {
-                    self.own_files.push(path.to_string_lossy().into_owned());
+                    let path = path.to_string_lossy().into_owned();
+                    self.own_identities.extend(Identity::of_path(&path));
+                    self.own_files.push(path);
                 }
             }
         }
         self
+    }
+
+    /// Returns the sealed files and folders of a live machine that can have second names. Those of `/etc` are looked up
+    /// at each call: programs replace these files. Blocks.
+    pub fn identities(&self) -> Vec<Identity> {
+        let of_etc = OF_ETC.iter().chain(&ALSO_OF_ETC);
+        let of_etc = of_etc.filter_map(|file| Identity::of_path(&format!("/etc/{file}")));
+        self.own_identities.iter().copied().chain(of_etc).collect()
     }
 
     /// Whether a path, absolute and plain, is reached by no grant. `environments`: a built-in check may read those of
@@ -147,9 +177,9 @@ impl Sealed {
         if path.starts_with("/sys/") && !path.starts_with("/sys/kernel/") {
             return false;
         }
-        FOLDERS.iter().any(|folder| is_below(path, folder))
+        let mut below = path.match_indices('/').filter_map(|(at, _)| path.get(at..));
+        below.any(is_sealed_of_a_root)
             || self.own_files.iter().any(|own| is_below(path, own))
-            || path.strip_prefix("/etc/").is_some_and(is_secret_of_etc)
             || path
                 .split('/')
                 .any(|segment| matches!(segment, ".ssh" | ".gnupg"))
@@ -203,6 +233,12 @@ fn is_below(path: &str, folder: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether a path is sealed as it is seen from a root: the machine's, or another one's that is in some folder.
+fn is_sealed_of_a_root(path: &str) -> bool {
+    FOLDERS.iter().any(|folder| is_below(path, folder))
+        || path.strip_prefix("/etc/").is_some_and(is_secret_of_etc)
+}
+
 fn is_secret_of_etc(inside: &str) -> bool {
     let is_host_key = inside
         .strip_prefix("ssh/ssh_host_")
@@ -211,97 +247,4 @@ fn is_secret_of_etc(inside: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sealed() -> Sealed {
-        Sealed {
-            own_pid: "77".to_owned(),
-            own_files: vec!["/srv/gpud".to_owned()],
-        }
-    }
-
-    #[test]
-    fn secrets_are_sealed_and_what_checks_read_is_not() {
-        for path in [
-            "/proc/kmsg",
-            "/proc/kcore",
-            "/proc/1/environ",
-            "/proc/1/mem",
-            "/proc/1/maps",
-            "/proc/1/smaps_rollup",
-            "/proc/1/stack",
-            "/proc/1/root",
-            "/proc/1/root/etc/passwd",
-            "/proc/1/cwd",
-            "/proc/1/fd",
-            "/proc/1/fd/3",
-            "/proc/1/task/2/environ",
-            "/proc/1/task/2/task/3/mem",
-            "/proc/self/environ",
-            "/proc/self/cmdline",
-            "/proc/thread-self/cmdline",
-            "/proc/77/cmdline",
-            "/proc/77/io",
-            "/proc/77/attr/current",
-            "/dev/mem",
-            "/dev/kmsg",
-            "/etc/shadow",
-            "/etc/shadow-",
-            "/etc/sudoers.d/x",
-            "/etc/ssh/ssh_host_ed25519_key",
-            "/root/.ssh",
-            "/home/x/.ssh/id_rsa",
-            "/run/secrets/kubernetes.io/serviceaccount/token",
-            "/sys/kernel/debug/x",
-            "/srv/gpud",
-            "/srv/gpud/token",
-        ] {
-            assert!(sealed().holds(path, WantedPart::Inside, false), "{path}");
-            assert!(!sealed().holds(path, WantedPart::Space, false), "{path}");
-        }
-        for path in [
-            "/proc",
-            "/proc/stat",
-            "/proc/1",
-            "/proc/1/stat",
-            "/proc/1/cmdline",
-            "/proc/1/cgroup",
-            "/proc/1/mountinfo",
-            "/proc/1/task",
-            "/proc/1/task/2",
-            "/proc/1/task/2/stat",
-            "/proc/77/stat",
-            "/proc/self/mountinfo",
-            "/proc/self/net/tcp",
-            "/proc/sys/kernel/pid_max",
-            "/dev/shm/x",
-            "/etc/passwd",
-            "/etc/ssh/ssh_host_ed25519_key.pub",
-            "/etc/ssh/sshd_config",
-            "/sys/class/net/lo/mtu",
-            "/sys/kernel/mm/x",
-            "/srv/gpud2",
-            "/srv",
-        ] {
-            assert!(!sealed().holds(path, WantedPart::Inside, false), "{path}");
-        }
-    }
-
-    #[test]
-    fn open_files_are_counted_and_not_shown() {
-        for path in ["/proc/1/fd", "/proc/77/fd", "/proc/1/task/2/fd"] {
-            assert!(!sealed().holds(path, WantedPart::Count, false), "{path}");
-        }
-        assert!(sealed().holds("/proc/1/fd/3", WantedPart::Count, false));
-        assert!(sealed().holds("/proc/1/map_files", WantedPart::Count, false));
-    }
-
-    #[test]
-    fn a_builtin_check_sees_the_environments_of_others() {
-        assert!(!sealed().holds("/proc/1/environ", WantedPart::Inside, true));
-        for own in ["/proc/77/environ", "/proc/self/environ", "/proc/1/mem"] {
-            assert!(sealed().holds(own, WantedPart::Inside, true), "{own}");
-        }
-    }
-}
+mod tests;

@@ -6,7 +6,8 @@
 //! kernel, never by a user, so `/sys/class/net/eth0/mtu` may lead into `/sys/devices`. The links of `/proc` that jump
 //! to where a process is (`root`, `cwd`, `exe`, `fd/N`, `ns/…`) are never followed.
 //!
-//! Neither P nor R may be one of the paths that no grant reaches (`sealed.rs`).
+//! Neither P nor R may be one of the paths that no grant reaches (`sealed.rs`), nor another name of what is there
+//! (`second_names.rs`).
 //!
 //! There is no gap between check and use: the file is opened first as a bare handle (`O_PATH`, which has no side
 //! effects), R is the kernel's own name for that handle, and reading goes through the handle.
@@ -33,6 +34,7 @@ use super::{
     names,
     roots::Roots,
     sealed::{Sealed, WantedPart},
+    second_names,
 };
 use crate::error::SourceError;
 
@@ -40,6 +42,8 @@ use crate::error::SourceError;
 pub const SYSFS: u64 = 0x6265_6572;
 /// `PROC_SUPER_MAGIC` of linux/magic.h.
 pub const PROCFS: u64 = 0x9fa0;
+/// `DEBUGFS_MAGIC`, `TRACEFS_MAGIC` and `SECURITYFS_MAGIC`: reading their files can change something.
+const KERNEL_ONLY: [u64; 3] = [0x6462_6720, 0x7472_6163, 0x7363_6673];
 /// `openat2` gives up with `EAGAIN` when something was renamed while it resolved a `..`; how often to ask again.
 const RESOLVE_ATTEMPTS: usize = 32;
 
@@ -237,7 +241,7 @@ impl Tree {
             Some(inside) => inside,
             None => &real,
         };
-        if self.is_sealed(real, roots, want) || self.is_other_procfs(real, &handle, want) {
+        if self.is_sealed(real, roots, want) || self.is_sealed_elsewhere(real, &handle, want) {
             return Err(sealed(path, real));
         }
         // Without openat2 a user's link might lead through a magic one, so only the kernel's links are followed then.
@@ -352,10 +356,19 @@ impl Tree {
         )))
     }
 
-    /// Whether a file is on a procfs that is mounted elsewhere than at `/proc`, where its paths are not known.
-    fn is_other_procfs(&self, real: &str, handle: &OwnedFd, want: Want) -> bool {
-        let is_at_its_place = real == "/proc" || real.starts_with("/proc/");
-        self.is_live() && want != Want::Space && !is_at_its_place && is_on(handle, PROCFS)
+    /// Whether what no grant reaches is here under a path that does not show it: on a procfs that is mounted elsewhere
+    /// than at `/proc`, on a filesystem of the kernel's own, or under a second name.
+    fn is_sealed_elsewhere(&self, real: &str, handle: &OwnedFd, want: Want) -> bool {
+        let is_at = |top: &str| real == top || real.strip_prefix(top).is_some_and(is_absolute);
+        if !self.is_live() || want == Want::Space || is_at("/proc") {
+            return false;
+        }
+        if is_on(handle, PROCFS) || KERNEL_ONLY.iter().any(|magic| is_on(handle, *magic)) {
+            return true;
+        }
+        // A sysfs has no second names, and thousands of its files are read in a round.
+        !(is_at("/sys") && is_on(handle, SYSFS))
+            && second_names::is_among(handle, real, &self.sealed.identities())
     }
 
     /// Whether only links made by the kernel can have led from `path` to `real`.
@@ -381,6 +394,10 @@ pub fn failed(path: &str, error: Errno) -> SourceError {
         Errno::ISDIR => SourceError::Invalid(format!("{path}: is a directory")),
         error => SourceError::from_io(path, &io::Error::from(error)),
     }
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/')
 }
 
 /// Whether a file is on a filesystem of this kind.

@@ -15,7 +15,7 @@ use std::{
 
 use rustix::net::{
     AddressFamily, SocketType,
-    sockopt::{socket_domain, socket_type},
+    sockopt::{socket_domain, socket_peercred, socket_type},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -71,9 +71,7 @@ pub enum HelperError {
 /// Standard input is not the daemon's socket.
 pub async fn serve(allowed: Allowed) -> Result<(), HelperError> {
     let channel = io::stdin().as_fd().try_clone_to_owned()?;
-    let is_pair = socket_type(&channel).is_ok_and(|kind| kind == SocketType::SEQPACKET)
-        && socket_domain(&channel).is_ok_and(|domain| domain == AddressFamily::UNIX);
-    match is_pair {
+    match is_unix(&channel, SocketType::SEQPACKET) {
         true => serve_at(channel, allowed).await,
         false => Err(HelperError::NotStarted),
     }
@@ -82,6 +80,8 @@ pub async fn serve(allowed: Allowed) -> Result<(), HelperError> {
 /// The same, at this end of a pair of sockets.
 pub(super) async fn serve_at(channel: OwnedFd, allowed: Allowed) -> Result<(), HelperError> {
     let allowed = Arc::new(allowed);
+    let daemon = socket_peercred(&channel).map_err(io::Error::from)?;
+    let daemon = daemon.pid.as_raw_pid();
     let (arrived, mut requests) = mpsc::channel(MAX_RUNNING);
     // It waits for the daemon's whole life, and ends with it.
     tokio::task::spawn_blocking(move || {
@@ -102,7 +102,7 @@ pub(super) async fn serve_at(channel: OwnedFd, allowed: Allowed) -> Result<(), H
                 let allowed = Arc::clone(&allowed);
                 running.spawn(async move {
                     // A caller who does not read its answer has gone.
-                    let _ = answer(connection, &allowed).await;
+                    let _ = answer(connection, daemon, &allowed).await;
                 });
             }
             Some(_) = running.join_next() => {}
@@ -119,16 +119,27 @@ fn next(channel: &OwnedFd) -> Option<BlockingStream> {
     loop {
         match passing::receive(channel, &mut [0; 8]) {
             Ok((0, _)) | Err(_) => return None,
-            Ok((_, Some(connection))) => return Some(connection.into()),
+            Ok((_, Some(connection))) if is_unix(&connection, SocketType::STREAM) => {
+                return Some(connection.into());
+            }
             // A message without a connection has nobody to be answered.
-            Ok((_, None)) => {}
+            Ok(_) => {}
         }
     }
 }
 
-async fn answer(connection: BlockingStream, allowed: &Allowed) -> io::Result<()> {
+fn is_unix(socket: &OwnedFd, kind: SocketType) -> bool {
+    socket_type(socket).is_ok_and(|found| found == kind)
+        && socket_domain(socket).is_ok_and(|domain| domain == AddressFamily::UNIX)
+}
+
+async fn answer(connection: BlockingStream, daemon: i32, allowed: &Allowed) -> io::Result<()> {
     connection.set_nonblocking(true)?;
     let mut stream = UnixStream::from_std(connection)?;
+    // An answer is written in root's name, so not to a service that the daemon has connected to.
+    if stream.peer_cred()?.pid() != Some(daemon) {
+        return Ok(());
+    }
     let reply = match read(&mut stream).await {
         Err(error) => Reply::Failed(error),
         Ok(Request::OpenKernelLog) => match kmsg::open_source(&allowed.kernel_log) {

@@ -146,6 +146,44 @@ async fn it_ends_with_the_daemon_and_takes_what_runs_with_it() {
     }
 }
 
+/// A daemon that was taken over can pass any socket. What the helper writes there has root's name.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_streams_are_answered() {
+    let (helper, _serving) = helper(Allowed::default());
+    let (service, passed) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
+    let request = Request::RunProgram {
+        bounds: Bounds::new(Duration::from_secs(1), 1),
+        name: "x\nMESSAGE=text of the daemon's choice\n".to_owned(),
+        arguments: Vec::new(),
+    };
+    let bytes = request.to_bytes();
+    // A packet for each of the helper's two reads.
+    for part in [&bytes[..4], &bytes[4..]] {
+        rustix::io::write(&service, part).unwrap();
+    }
+    passing::send(&helper.channel, b"c", passed.as_fd()).unwrap();
+    drop(passed);
+    let answer = tokio::task::spawn_blocking(move || {
+        let mut buffer = [0; 512];
+        rustix::io::read(&service, &mut buffer)
+    });
+    let answer = answer.await.unwrap();
+    // What the helper has not read is thrown away with the socket.
+    assert!(
+        matches!(answer, Ok(0) | Err(rustix::io::Errno::CONNRESET)),
+        "{answer:?}"
+    );
+    // Those of the daemon itself are answered.
+    let refused = helper.run(&script("echo other")).await.unwrap_err();
+    assert!(matches!(refused, SourceError::Denied(_)), "{refused:?}");
+}
+
 #[test]
 fn a_helper_that_is_gone_is_an_error_that_says_what_to_do() {
     let (channel, theirs) = socketpair(

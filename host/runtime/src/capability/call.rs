@@ -49,6 +49,8 @@ pub struct Budget {
     pub host_calls: u64,
     /// Bytes handed over by the host.
     pub bytes: u64,
+    /// Whether an answer was larger than what was left of the bytes.
+    pub is_overdrawn: bool,
     /// Lines written to the log.
     pub log_lines: u32,
 }
@@ -83,12 +85,16 @@ pub struct Call {
 
 impl Call {
     /// Counts a call into the host and looks whether its interface was granted; every capability begins with it. `what`
-    /// begins with the interface's word.
+    /// begins with the interface's word. After an answer that was too large for what was left of the bytes nothing more is
+    /// fetched: it would be thrown away as well.
     pub(super) fn enter(&mut self, what: &str) -> Result<Arc<Grants>, AccessError> {
         self.bill.host_calls = self.bill.host_calls.saturating_add(1);
         self.budget.host_calls = self.budget.host_calls.checked_sub(1).ok_or_else(|| {
             AccessError::OverBudget(format!("{what}: this call has used up its host calls"))
         })?;
+        if self.budget.is_overdrawn {
+            return Err(no_bytes_left(what));
+        }
         let grants = self.grants.clone().ok_or_else(|| {
             AccessError::Denied(format!(
                 "{what}: a plugin that describes itself cannot reach anything"
@@ -106,9 +112,11 @@ impl Call {
     pub(super) fn charge(&mut self, what: &str, bytes: usize) -> Result<(), AccessError> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.bill.bytes = self.bill.bytes.saturating_add(bytes);
-        self.budget.bytes = self.budget.bytes.checked_sub(bytes).ok_or_else(|| {
-            AccessError::OverBudget(format!("{what}: this call has used up its bytes"))
-        })?;
+        let Some(left) = self.budget.bytes.checked_sub(bytes) else {
+            self.budget.is_overdrawn = true;
+            return Err(no_bytes_left(what));
+        };
+        self.budget.bytes = left;
         Ok(())
     }
 
@@ -130,6 +138,10 @@ impl Call {
     pub(super) fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
+}
+
+fn no_bytes_left(what: &str) -> AccessError {
+    AccessError::OverBudget(format!("{what}: this call has used up its bytes"))
 }
 
 /// The data of a Wasmtime store: a [`Call`], its memory limiter and an empty WASI world.

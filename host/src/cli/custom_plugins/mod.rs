@@ -31,7 +31,7 @@ use self::{
 use super::{
     command::{Action, Command, CommandContext},
     exit::Exit,
-    terminal::{Terminal, printable},
+    terminal::{Terminal, printable, printable_json},
 };
 
 /// The entry of the table of commands.
@@ -150,7 +150,9 @@ impl View {
     fn file(&self, loaded: &LoadedFile, runs: bool) -> io::Result<()> {
         let (stdout, stderr) = match self {
             Self::Text { stdout, stderr, .. } => (*stdout, *stderr),
-            Self::Json { .. } => return write(json::head(loaded, runs)?.as_bytes()),
+            Self::Json { .. } => {
+                return write(printable_json(&json::head(loaded, runs)?).as_bytes());
+            }
         };
         complain(&loaded.warnings, "!");
         // As in GPUd: no table of a file that does not load.
@@ -176,7 +178,8 @@ impl View {
             Self::Json { results } => {
                 let comma = if *results == 0 { "" } else { "," };
                 *results += 1;
-                write(format!("{comma}{}", json::result(outcome)?).as_bytes())
+                let result = json::result(outcome)?;
+                write(format!("{comma}{}", printable_json(&result)).as_bytes())
             }
         }
     }

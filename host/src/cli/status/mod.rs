@@ -24,7 +24,7 @@ use super::{
     live::{self, MachineSnapshot},
     metadata::machine_id,
     service::systemctl::{Systemctl, UnitState},
-    terminal::Terminal,
+    terminal::{Terminal, printable_json},
 };
 use crate::{
     node::clock::Clock,
@@ -260,7 +260,7 @@ fn url(options: &StatusOptions, running: Option<&Running>) -> String {
 
 fn say(text: &str) -> Result<(), Exit> {
     let mut stdout = io::stdout();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(printable_json(text).as_bytes())?;
     stdout.flush()?;
     Ok(())
 }

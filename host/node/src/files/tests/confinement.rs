@@ -181,7 +181,12 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
     ] {
         symlink(target, plain.join(link)).unwrap();
     }
-    let files = Files::live_sealing(std::slice::from_ref(&data), None).unwrap();
+    // A second name, and another machine's root.
+    let key = folder.join("key");
+    write(&folder, "/key", "secret");
+    fs::hard_link(&key, plain.join("second-name")).unwrap();
+    write(&plain, "/root/etc/shadow", "secret");
+    let files = Files::live_sealing(&[data.clone(), key.clone()], None).unwrap();
     let confined = files.within(&roots(&["/**"]));
     let path = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
     assert_eq!(
@@ -199,6 +204,9 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
         path(plain.join("own")),
         path(plain.join("token")),
         path(plain.join("data/token")),
+        path(key),
+        path(plain.join("second-name")),
+        path(plain.join("root/etc/shadow")),
     ] {
         denied(confined.read(&sealed, KIB).await, "no grant reaches that");
         denied(confined.stat(&sealed).await, "no grant reaches that");
@@ -231,6 +239,64 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
     assert_eq!(
         text(files.read(&path(data.join("token")), KIB).await),
         "secret"
+    );
+}
+
+/// A file or folder that is mounted in a second place, which only root can do.
+struct SecondPlace(std::path::PathBuf);
+
+impl SecondPlace {
+    fn new(original: &Path, place: &Path) -> Option<Self> {
+        let mut mount = std::process::Command::new("mount");
+        let mounted = mount.arg("--bind").args([original, place]).output();
+        mounted
+            .is_ok_and(|output| output.status.success())
+            .then(|| Self(place.to_owned()))
+    }
+}
+
+impl Drop for SecondPlace {
+    fn drop(&mut self) {
+        let mut unmount = std::process::Command::new("umount");
+        let _ = unmount.arg("-l").arg(&self.0).status();
+    }
+}
+
+#[tokio::test]
+async fn no_grant_reaches_secrets_through_a_second_mount() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let (data, place, users) = (
+        folder.join("data"),
+        folder.join("place"),
+        folder.join("users"),
+    );
+    write(&data, "/inner/token", "secret");
+    fs::create_dir(&place).unwrap();
+    fs::write(&users, "").unwrap();
+    let files = Files::live_sealing(std::slice::from_ref(&data), None).unwrap();
+    let confined = files.within(&roots(&["/**"]));
+    let (Some(_place), Some(_users)) = (
+        SecondPlace::new(&data, &place),
+        SecondPlace::new(Path::new("/etc/shadow"), &users),
+    ) else {
+        eprintln!("left out: nothing can be mounted here");
+        return;
+    };
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let token = path(&place.join("inner/token"));
+    for sealed in [
+        &path(&place),
+        &path(&place.join("inner")),
+        &token,
+        &path(&users),
+    ] {
+        denied(confined.stat(sealed).await, "no grant reaches that");
+    }
+    denied(confined.read(&token, KIB).await, "no grant reaches that");
+    denied(
+        confined.list(&path(&place), 9).await,
+        "no grant reaches that",
     );
 }
 
