@@ -19,7 +19,7 @@ use crate::{
     server::{
         Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
     },
-    store::{Page, TimelineRead},
+    store::{Entry, Page, TimelineRead},
     summary::{Since, StateKey},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
@@ -288,6 +288,19 @@ impl Backend for DaemonBackend {
             };
             store
                 .timeline(read)
+                .await
+                .map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn timeline_event(&self, row: i64) -> Reply<'_, Result<Option<Entry>, String>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(None);
+            };
+            store
+                .timeline_event(row)
                 .await
                 .map_err(|error| error.to_string())
         }

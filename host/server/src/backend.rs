@@ -10,7 +10,7 @@ use gpud_summary::{Since, StateKey};
 use crate::{
     component::feed::{ChangeId, Subscription},
     model,
-    store::{Page, TimelineRead},
+    store::{Entry, Page, TimelineRead},
     wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
 
@@ -133,6 +133,9 @@ pub trait Backend: Send + Sync + 'static {
 
     /// A part of the history: events and changes of health.
     fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, String>>;
+
+    /// One event of the history by its row; `None` if it is not stored, or no longer.
+    fn timeline_event(&self, row: i64) -> Reply<'_, Result<Option<Entry>, String>>;
 
     /// Since when states have the health that they have, as far as it is recorded.
     fn beginnings(
