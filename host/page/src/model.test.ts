@@ -183,3 +183,14 @@ test('a PCIe link is less than it can be by its lanes, or where its check says s
   assert.deepEqual(link({ generation: 4, width: 8 }), { generation: 4, width: 8, maxGeneration: 4, maxWidth: 8, isLess: false });
   assert.equal(link({}), undefined);
 });
+
+test('a fabric that is up says so in one word', () => {
+  const value = (...states: [string, string][]) => {
+    const fabric_states = states.map(([state, status]) => ({ state, status }));
+    const [group] = groupsOf([data('accelerator-nvidia-fabric-manager', { fabric_states })], new Set(), new Set());
+    return group?.figures.find((figure) => figure.label === 'NVLink fabric')?.value;
+  };
+  assert.equal(value(['Completed', 'Success'], ['Completed', 'Success']), 'up');
+  assert.equal(value(['In Progress', 'Success']), 'In Progress, Success');
+  assert.equal(value(['In Progress', 'Success'], ['Completed', 'Success']), '2 different states');
+});
