@@ -193,7 +193,8 @@ function TroubleRow({ trouble }: { trouble: Trouble }) {
         {trouble.subject.detail && <code><Text>{trouble.subject.detail}</Text></code>}
         {line ? (
           <span class="evidence">
-            kernel log: <code><Text>{short(line, 200)}</Text></code>
+            kernel log:{' '}
+            <code><Text>{short(line, 200)}</Text></code>
           </span>
         ) : (
           evidence && <span class="evidence">seen in: <Text>{short(evidence, 160)}</Text></span>
