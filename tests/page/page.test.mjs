@@ -198,6 +198,7 @@ async function pictures(machine) {
   ]) {
     const page = await open(machine, '', { scheme, width: 1200 });
     await page.waitForSelector('[data-link=live]');
+    await page.waitForSelector('.trouble .evidence code');
     await page.waitForTimeout(600);
     const end = await page.evaluate(() => Math.round(document.querySelector('.absent').getBoundingClientRect().top + scrollY));
     const whole = await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width: 1200, height: end } });
