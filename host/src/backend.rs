@@ -19,7 +19,7 @@ use crate::{
     server::{
         Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
     },
-    store::{Page, StoreError, TimelineRead},
+    store::{Entry, Page, StoreError, TimelineRead},
     summary::{Since, StateKey},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
@@ -287,6 +287,16 @@ impl Backend for DaemonBackend {
                 return Ok(Page::default());
             };
             store.timeline(read).await
+        }
+        .boxed()
+    }
+
+    fn timeline_event(&self, row: i64) -> Reply<'_, Result<Option<Entry>, StoreError>> {
+        async move {
+            let Some(store) = &self.services.store else {
+                return Ok(None);
+            };
+            store.timeline_event(row).await
         }
         .boxed()
     }

@@ -220,4 +220,19 @@ fn a_fatal_event_and_the_change_of_health_are_lines_of_the_log() {
             "{line}"
         );
     }
+    let history = daemon.get("/v1/history?component=accelerator-nvidia-error-xid");
+    let entries = history["entries"].as_array().unwrap();
+    let event = entries.iter().find(|entry| entry["kind"] == "event");
+    let event = event.unwrap();
+    assert_eq!(event["explained"], true, "{event}");
+    let id = event["id"].as_str().unwrap();
+    let explained = daemon.get(&format!("/v1/history/event?id={id}"));
+    assert_eq!(explained["event"]["id"], id);
+    let explanation = &explained["explanation"];
+    assert_eq!(explanation["kernel_line"], fallen_off("0000:b5:00"));
+    assert_eq!(
+        explanation["actions"][0], "Reboot the node",
+        "{explanation}"
+    );
+    assert_eq!(explanation["likely_causes"][0], "hardware");
 }

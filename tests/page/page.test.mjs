@@ -103,6 +103,7 @@ all:
   memory: {used: 71940702208}
   gpm: {metrics: {3: 64.0}}
 `;
+const XID_79 = 'NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.';
 const LOST = `${HEALTHY}gpu:\n  3: {state: lost}\n`;
 
 test('eight healthy GPUs', async (t) => {
@@ -117,7 +118,7 @@ test('eight healthy GPUs', async (t) => {
   assert.equal(await page.locator('[data-gpu]').count(), info.gpuInfo.gpus.length);
   for (const gpu of info.gpuInfo.gpus) {
     const card = await text(page, `[data-gpu="${gpu.uuid}"]`);
-    for (const part of ['98 %', '67 / 80 GiB', '548 / 700 W', '62 / 87 °C', 'NVLink: 18 up', 'no ECC errors', gpu.busID.slice(5)]) assert.ok(card.includes(part), `${part} in ${card}`);
+    for (const part of ['98 %', '67 / 80 GiB', '548 / 700 W', '62 / 87 °C', 'NVLink: 18 up', 'PCIe 5 x16', 'no ECC errors', gpu.busID.slice(5)]) assert.ok(card.includes(part), `${part} in ${card}`);
   }
   const timing = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
   t.diagnostic(`first paint after ${Math.round(timing)} ms`);
@@ -148,7 +149,7 @@ test('a GPU is lost while the page is open', async (t) => {
   const page = await open(machine);
   await page.waitForSelector('[data-link=live]');
   machine.scenario(LOST);
-  machine.kernel('NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.');
+  machine.kernel(XID_79);
   // The stream brings it: the page is not loaded again.
   await page.waitForSelector('[data-verdict=Unhealthy]', { timeout: 240_000 });
   await eventually('all checks say so', async () => (await machine.json('/v1/summary')).troubles.some((one) => one.states.length > 5));
@@ -171,7 +172,16 @@ test('a GPU is lost while the page is open', async (t) => {
   assert.ok(changes.length > 5, `${changes.length} changes`);
   for (const { component, subject } of changes) assert.deepEqual([component, subject?.label, subject?.uuid, subject?.serial], [component, 'GPU 3', lost.uuid, lost.sn]);
   await eventually('one row for all', async () => /GPU 3 .* \d+ checks say so/.test(await text(page, '.entries')), 30_000);
+  // The row of the trouble has the kernel's own line.
+  await eventually('the kernel line is there', async () => (await text(page, `[data-trouble="${worst.id}"]`)).includes(XID_79), 30_000);
   await close(page);
+  const evidence = await open(machine, `#/trouble/${encodeURIComponent(worst.id)}`);
+  await evidence.waitForSelector('.explanation dl');
+  const explained = await text(evidence, '.explanation');
+  for (const part of [XID_79, 'Likely causes', 'heat', 'Reboot the node.', 'docs.nvidia.com']) assert.ok(explained.includes(part), `${part} in ${explained}`);
+  await evidence.click('.more[aria-expanded=true]');
+  assert.equal(await evidence.locator('.explanation').count(), 0, 'it can be closed');
+  await close(evidence);
   await look(machine, 'lost');
   await look(machine, 'lost-trouble', `#/trouble/${encodeURIComponent(worst.id)}`, '.state');
   await look(machine, 'lost-gpu', `#/gpu/${lost.uuid}`, '.gpu-bars');
@@ -188,6 +198,7 @@ async function pictures(machine) {
   ]) {
     const page = await open(machine, '', { scheme, width: 1200 });
     await page.waitForSelector('[data-link=live]');
+    await page.waitForSelector('.trouble .evidence code');
     await page.waitForTimeout(600);
     const end = await page.evaluate(() => Math.round(document.querySelector('.absent').getBoundingClientRect().top + scrollY));
     const whole = await page.screenshot({ fullPage: true, clip: { x: 0, y: 0, width: 1200, height: end } });
@@ -248,6 +259,23 @@ test('72 GPUs', async (t) => {
   await look(machine, '72-gpus');
 });
 
+test('a PCIe link with fewer lanes than it can have', async (t) => {
+  const machine = await Machine.start({ scenario: `${HEALTHY}gpu:\n  5: {pci: {width: 8}}\n` });
+  t.after(() => machine.end());
+  await machine.settled();
+  const { gpuInfo } = await machine.json('/machine-info');
+  const page = await open(machine);
+  await page.waitForSelector('.links.pcie');
+  const drawn = (index) => page.locator(`[data-gpu="${gpuInfo.gpus[index].uuid}"] .links.pcie`);
+  assert.equal(await drawn(4).getAttribute('aria-label'), 'PCIe link: 16 of 16 lanes, generation 5 of 5');
+  assert.equal(await drawn(4).locator('.gone').count(), 0);
+  assert.equal(await drawn(5).getAttribute('aria-label'), 'PCIe link: 8 of 16 lanes, generation 5 of 5, less than it can be');
+  assert.equal(await drawn(5).locator('.gone').count(), 8);
+  assert.equal(await drawn(5).innerText(), 'PCIe 5 x8 of x16');
+  await close(page);
+  await look(machine, 'narrow-pcie');
+});
+
 test('no GPU', async () => {
   const machine = await plainMachine();
   const page = await open(machine);
@@ -300,7 +328,8 @@ test('hostile names are text', async () => {
   const answers = {
     '/v1/summary': { ...summary, verdict: 'Unhealthy', sentence: HOSTILE[0], since: now, machine: { ...summary.machine, hostname: HOSTILE[1], gpu_product: HOSTILE[0], driver_version: HOSTILE[2] }, troubles: bad, absent: HOSTILE.map((name) => ({ component: `absent ${name}`, reason: name })) },
     '/v1/states': [...states, ...HOSTILE.map((name) => ({ component: name, states: [{ time: now, name, health: 'Unhealthy', reason: name, error: name, extra_info: { [name]: name, data: JSON.stringify({ [name]: [{ [name]: name }], ports: name }) } }] }))],
-    '/v1/history': { entries: HOSTILE.map((name, index) => ({ id: `e${index}`, time: now, kind: index % 2 ? 'event' : 'health', component: name, name, severity: name, from: name, to: 'Unhealthy', message: name, subject: { kind: 'gpu', label: name }, count: 2 })), next: null },
+    '/v1/history': { entries: HOSTILE.map((name, index) => ({ id: `e${index}`, time: now, kind: index % 2 ? 'event' : 'health', component: name, name, severity: name, from: name, to: 'Unhealthy', message: name, subject: { kind: 'gpu', label: name }, explained: true, count: 2 })), next: null },
+    '/v1/history/event': { event: {}, explanation: { kernel_line: HOSTILE[0], meaning: HOSTILE[1], likely_causes: HOSTILE, actions: HOSTILE, advice: HOSTILE[2], facts: HOSTILE.map((name) => ({ name, value: name })), reference: `javascript:alert(1) ${HOSTILE[0]}` } },
     '/v1/metrics': [{ component: HOSTILE[0], metrics: HOSTILE.map((name) => ({ unix_seconds: Date.now() - 1000, name, labels: { [name]: name }, value: 1 })) }],
     '/v1/plugins': HOSTILE.map((name) => ({ plugin_name: name, plugin_type: 'wasm', path: name, grants: { exec: [name], [name]: name }, running_version: { digest: name, on_probation: true, rolled_back: { digest: name, reason: name, time: now } } })),
   };
@@ -313,6 +342,15 @@ test('hostile names are text', async () => {
       assert.equal(await page.locator('main img, main script, main iframe').count(), 0, hash);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(wide <= 0, `${hash} at ${width} is ${wide} pixels too wide`);
+      if (hash === '#/timeline') {
+        await page.click('.more');
+        await page.waitForSelector('.explanation dl');
+        assert.ok((await text(page, '.explanation')).includes('<img src=x onerror='), 'a kernel line is shown as it is');
+        assert.equal(await page.locator('main a[href^="javascript:"]').count(), 0);
+        assert.notEqual(await page.title(), 'owned');
+        const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wider <= 0, `an explanation at ${width} is ${wider} pixels too wide`);
+      }
       if (hash === '') {
         const shown = await text(page, 'main');
         assert.ok(shown.includes('<img src=x onerror='), 'it is shown as it is');

@@ -51,7 +51,7 @@ pub fn evaluate(
         let finding = Finding::degraded("unreadable", UNREADABLE, text);
         round.add_after(UNREADABLE_CHECKS, finding);
     } else if let Some(expected) = config.count.filter(|expected| *expected != found) {
-        let mut text = format!("amd gpu count mismatch (found {found}, expected {expected})");
+        let mut text = format!("{found} AMD GPUs found, expected {expected}");
         if !without.is_empty() {
             let ids: Vec<&str> = without.iter().map(|gpu| gpu.id.as_str()).take(8).collect();
             text.push_str(&format!(
@@ -73,7 +73,7 @@ pub fn evaluate(
         }
     }
     let healthy = match config.count {
-        Some(count) => format!("amd gpu count matching expectation ({count})"),
+        Some(count) => format!("{count} AMD GPUs found, as expected"),
         None => format!("{found} GPU(s) found, no count is expected"),
     };
     let (report, after) = round.end(context, &healthy);
@@ -153,7 +153,7 @@ mod tests {
                 r#"{"count":8}"#,
                 eight.clone(),
                 Health::Healthy,
-                "amd gpu count matching expectation (8)",
+                "8 AMD GPUs found, as expected",
             ),
             (
                 "{}",
@@ -171,25 +171,25 @@ mod tests {
                 r#"{"count":8}"#,
                 one_lost,
                 Health::Unhealthy,
-                "amd gpu count mismatch (found 7, expected 8), on the PCI bus without a driver: 0000:04:00.0",
+                "7 AMD GPUs found, expected 8, on the PCI bus without a driver: 0000:04:00.0",
             ),
             (
                 r#"{"count":8}"#,
                 vec![],
                 Health::Unhealthy,
-                "amd gpu count mismatch (found 0, expected 8)",
+                "0 AMD GPUs found, expected 8",
             ),
             (
                 r#"{"count":8}"#,
                 with_integrated.clone(),
                 Health::Unhealthy,
-                "amd gpu count mismatch (found 9, expected 8)",
+                "9 AMD GPUs found, expected 8",
             ),
             (
                 only_mi300,
                 with_integrated,
                 Health::Healthy,
-                "amd gpu count matching expectation (8)",
+                "8 AMD GPUs found, as expected",
             ),
         ] {
             let (report, _) = look(config, &gpus, &RetainedState::default());

@@ -147,7 +147,7 @@ fn judge(config: &Config, card: &Card, link: &Link, round: &mut Round) {
         ),
     ] {
         if let Some(best) = best.filter(|best| u64::from(*best) < least) {
-            let what = format!("can do {unit}{best}, wanted is {unit}{least}");
+            let what = format!("can do {unit}{best}, expected {unit}{least}");
             round.add(finding(
                 key,
                 "amd_gpu_pcie_link_below_demand",
@@ -286,9 +286,8 @@ mod tests {
         let (report, _) = look(config, "0", (4, 8), (4, 8), &RetainedState::default());
         assert_eq!(
             only_state(&report).reason,
-            "GPU 0000:03:00.0 PCIe link can do x8, wanted is x16; GPU 0000:03:00.0 PCIe link can do \
-             generation 4, wanted \
-             is generation 5"
+            "GPU 0000:03:00.0 PCIe link can do x8, expected x16; GPU 0000:03:00.0 PCIe link can do \
+             generation 4, expected generation 5"
         );
         // An unknown link is not judged.
         let (report, _) = look(config, "0", (4, 8), (0, 0), &RetainedState::default());

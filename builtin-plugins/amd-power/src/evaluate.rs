@@ -79,7 +79,7 @@ pub fn evaluate(
     let asleep = cards.iter().any(|card| card.asleep);
     if readings.is_empty()
         && !asleep
-        && let Some(nothing) = nothing(context, cards, "no AMD GPU that tells its power")
+        && let Some(nothing) = nothing(context, cards, "no AMD GPU reports its power")
     {
         return nothing;
     }
@@ -91,7 +91,7 @@ pub fn evaluate(
         {
             let card = reading.card;
             let text = format!(
-                "GPU {}: the power limit is {cap:.0} W, wanted are {} W",
+                "GPU {}: the power limit is {cap:.0} W, expected {} W",
                 card.label(),
                 config.min_cap_watts
             );
@@ -169,7 +169,7 @@ mod tests {
                 r#"{"min_cap_watts":750}"#,
                 mi300,
                 Health::Degraded,
-                "GPU 0000:03:00.0: the power limit is 550 W, wanted are 750 W",
+                "GPU 0000:03:00.0: the power limit is 550 W, expected 750 W",
             ),
             (
                 r#"{"min_cap_watts":750}"#,

@@ -92,7 +92,7 @@ pub fn evaluate(
     let asleep = cards.iter().filter(|card| card.asleep).count();
     if readings.is_empty()
         && asleep == 0
-        && let Some(nothing) = nothing(context, cards, "no AMD GPU that tells its utilization")
+        && let Some(nothing) = nothing(context, cards, "no AMD GPU reports its utilization")
     {
         return nothing;
     }

@@ -197,7 +197,7 @@ fn judge_hives(
         let size = members.map_or(0, Vec::len) as u64;
         if size < config.hive_size {
             let text = format!(
-                "GPU {} is in a hive of {size} GPU(s), wanted are {}",
+                "GPU {} is in an XGMI hive of {size}, expected {}",
                 card.label(),
                 config.hive_size
             );
@@ -266,8 +266,8 @@ mod tests {
                 r#"{"hive_size":2}"#,
                 joined("8"),
                 Health::Unhealthy,
-                "GPU 0000:03:00.0 is in a hive of 1 GPU(s), wanted are 2; GPU 0000:26:00.0 is in a hive of 1 GPU(s), \
-                 wanted are 2"
+                "GPU 0000:03:00.0 is in an XGMI hive of 1, expected 2; GPU 0000:26:00.0 is in an XGMI hive of 1, \
+                 expected 2"
                     .to_owned(),
                 reboot,
             ),

@@ -130,7 +130,7 @@ pub fn judge(
             Ok(usage) if usage.total_bytes > 0 => usage,
             Ok(_) => {
                 words.push(format!(
-                    "{who}: the filesystem of {path} does not tell its size"
+                    "{who}: the filesystem of {path} does not report its size"
                 ));
                 continue;
             }
@@ -356,7 +356,7 @@ mod tests {
         let (report, _) = judge(&context, &config, &[none], &Memory::default());
         assert_eq!(
             report.states[0].reason,
-            "docker: the filesystem of /var/lib/docker does not tell its size"
+            "docker: the filesystem of /var/lib/docker does not report its size"
         );
         serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();
     }

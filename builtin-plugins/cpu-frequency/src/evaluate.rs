@@ -156,7 +156,7 @@ fn judged(config: &Config, facts: &Facts) -> Vec<Finding> {
         tell("limit", "cpu_frequency_limited", wrong, words, LIMIT_ADVICE);
         let unread = |policy: &&Policy| policy.limit.is_none() || policy.max.is_none();
         let wrong: Vec<&Policy> = facts.policies.iter().filter(unread).collect();
-        let words = "do not tell their limit or the hardware's".to_owned();
+        let words = "do not report their limit or the hardware's".to_owned();
         tell(
             "limit unread",
             "cpu_frequency_unreadable",

@@ -105,7 +105,7 @@ pub fn evaluate(
         Answer::Odd(text) => {
             error = Some(text);
             let reason =
-                "somebody listens on the kubelet's health port, but does not answer as a kubelet";
+                "what listens on the kubelet's health port does not answer as a kubelet does";
             Some(unhealthy("kubelet_not_answering", reason))
         }
         Answer::Nobody(text) => {

@@ -126,7 +126,7 @@ fn unmet(name: &str, least: f64, interface: Option<&Interface>) -> Option<Findin
         Some(_) if least <= 0.0 => return None,
         Some(Interface { speed: None, .. }) => {
             let text =
-                format!("{name}: its driver does not tell the speed, expected are {least} Mbit/s");
+                format!("{name}: its driver does not report the speed, expected {least} Mbit/s");
             let found = Finding::degraded(key, "network_speed_unknown", text);
             return Some(found.advice(UNKNOWN_SPEED).about(KIND, name));
         }

@@ -54,7 +54,7 @@ pub fn evaluate(
         {
             let gpu = Gpu::from((*identity).clone());
             let text = format!(
-                "GPU {}: GSP firmware is {}, wanted is {}",
+                "GPU {}: GSP firmware is {}, expected {}",
                 gpu.label(),
                 word(now),
                 word(wanted)
@@ -161,7 +161,7 @@ mod tests {
                 r#"{"expected":"enabled"}"#,
                 vec!["enabled", "disabled"],
                 Health::Degraded,
-                format!("GPU {GPU_1} (0000:1f:00.0): GSP firmware is disabled, wanted is enabled"),
+                format!("GPU {GPU_1} (0000:1f:00.0): GSP firmware is disabled, expected enabled"),
             ),
             ("{}", vec![], Health::Healthy, counts(0, 0, 0)),
         ] {

@@ -126,7 +126,7 @@ impl Reading {
             ),
         ] {
             if let Some(best) = best.filter(|best| u64::from(*best) < least) {
-                let what = format!("link can do {unit}{best}, wanted is {unit}{least}");
+                let what = format!("link can do {unit}{best}, expected {unit}{least}");
                 findings.push(finding(what, DEMAND_ADVICE, reading));
             }
         }

@@ -182,8 +182,8 @@ fn healthy(seen: &SeenNow<Reading>) -> String {
             .count()
     };
     for (count, why) in [
-        (silent(true), "do not tell while in MIG mode"),
-        (silent(false), "do not tell"),
+        (silent(true), "do not report it while in MIG mode"),
+        (silent(false), "do not report it"),
     ] {
         if count > 0 {
             reason.push_str(&format!(", {count} {why}"));

@@ -166,7 +166,7 @@ pub fn judge(
         && let Some(first) = untold.first()
     {
         let reason = format!(
-            "no disk tells its health here ({})",
+            "no disk reports its health here ({})",
             gpud_sdk::incidents::clip(first)
         );
         return (findings::unsupported(context, reason), Memory::default());
@@ -179,13 +179,13 @@ pub fn judge(
 
 /// The reason of a state without findings.
 fn healthy(disks: usize, known: usize, asleep: u64, untold: &[String], left_out: usize) -> String {
-    let mut healthy = format!("{known} of {disks} disks find themselves healthy");
+    let mut healthy = format!("{known} of {disks} disks are in good health");
     if asleep > 0 {
-        healthy.push_str(&format!("; {asleep} sleep and were not asked"));
+        healthy.push_str(&format!("; {asleep} asleep and not asked"));
     }
     if let Some(first) = untold.first() {
         healthy.push_str(&format!(
-            "; {} have no health to tell ({})",
+            "; {} without a report ({})",
             untold.len(),
             gpud_sdk::incidents::clip(first)
         ));
@@ -247,7 +247,7 @@ fn held(name: &str, before: &Memory) -> Vec<Finding> {
     let held = its.filter_map(|(key, event)| {
         let finding = match event.as_str() {
             FAILING => {
-                let text = format!("{name} found itself failing when it last answered");
+                let text = format!("{name} reported that it was failing when it last answered");
                 Finding::unhealthy(key.clone(), FAILING, text)
             }
             WORN => {
@@ -284,7 +284,7 @@ fn judged(config: &Config, name: &str, health: &Health) -> Vec<Finding> {
         );
     }
     if let Some(said) = health.failure() {
-        let mut text = format!("{who} finds itself failing");
+        let mut text = format!("{who} reports that it is failing");
         if !said.is_empty() {
             text.push_str(&format!(": {said}"));
         }

@@ -192,7 +192,7 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
     if health.passed.is_none() && at(log, "/critical_warning").as_u64().is_none() {
         let messages = at(&json, "/smartctl/messages").as_array();
         let first = messages.and_then(|all| at(all.first()?, "/string").as_str());
-        return Err(first.unwrap_or("it does not tell its health").to_owned());
+        return Err(first.unwrap_or("it does not report its health").to_owned());
     }
     Ok(health)
 }

@@ -216,7 +216,7 @@ pub fn judge(
 fn unsynchronised(config: &Config, doubt: Option<Doubt>, for_seconds: u64) -> Option<Finding> {
     let text = match doubt {
         Some(Doubt::Unmeasured(age)) => format!(
-            "chrony has not measured the clock for {} h, whatever it says of it",
+            "chrony has not measured the clock for {} h, so its verdict does not count",
             age / 3_600
         ),
         Some(Doubt::Far(distance)) => format!(

@@ -116,6 +116,7 @@ mod tests {
             }),
             evidence: Vec::new(),
             extra_info: vec![(FACTS.into(), facts.into())],
+            kernel_line: None,
             merge: None,
         }
     }

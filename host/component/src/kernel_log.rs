@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Component, Latest, Registry, Services, WasmChecker, commit, failure,
+    Component, Latest, Registry, Services, WasmChecker, commit, failure, kernel_line,
     losses::{self, Loss},
     outage,
 };
@@ -446,7 +446,10 @@ impl ComponentFeed {
             return Err(Undelivered::TakenBack);
         }
         let events = match finished.answer {
-            Ok(events) => events,
+            Ok(mut events) => {
+                kernel_line::attach(&mut events, &batch.messages);
+                events
+            }
             Err(error) => {
                 self.show_failure(&error).await;
                 return Err(Undelivered::Failed(error.to_string()));

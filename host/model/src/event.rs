@@ -74,6 +74,8 @@ pub struct Event {
     pub evidence: Vec<Evidence>,
     /// Facts that are stored with it, and that the HTTP API does not show.
     pub extra_info: Pairs,
+    /// The kernel line that it was drawn from, of repeats the first. The host adds it; it does not make events different.
+    pub kernel_line: Option<String>,
     /// How repeats are counted; without it, equal events of one second are one.
     pub merge: Option<Merge>,
 }

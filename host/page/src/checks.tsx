@@ -5,7 +5,7 @@ import { documentOf, isDict } from './data';
 import { count, millis, visible } from './format';
 import { gathered } from './gathered';
 import { gpusOf } from './gpus';
-import { Bars, Facts, LastSeen, Links, hasReadings } from './gpu-card';
+import { Bars, Facts, LastSeen, Links, PcieLanes, hasReadings } from './gpu-card';
 import { checkOf } from './groups';
 import { useHistory } from './history';
 import { useLastSeen } from './last-seen';
@@ -184,6 +184,7 @@ export function GpuView({ live, summary, act, name }: ViewProps & { name: string
           {hasReadings(gpu) ? <Bars gpu={gpu} /> : <p class="dim">No check can read this GPU now.</p>}
           {last && <LastSeen seen={last} />}
           <Links links={gpu.links} />
+          <PcieLanes link={gpu.pcie} />
           <Facts gpu={gpu} />
         </div>
       </div>

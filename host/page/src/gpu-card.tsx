@@ -1,6 +1,6 @@
 // A GPU as a card, and as a tile where there are many.
 
-import type { Gpu, Reading } from './gpus';
+import type { Gpu, PcieLink, Reading } from './gpus';
 import { bytes, count, millis, part, plain, short, visible } from './format';
 import { Meter, Text, Time, Verdict, healthClass } from './parts';
 import type { Seen } from './last-seen';
@@ -56,9 +56,34 @@ export function Links({ links }: { links: boolean[] }) {
   );
 }
 
-/** One line for what rarely changes: ECC, remapped rows, PCIe, and the serial number if it is given. */
+/** What a PCIe link is now, and where that is less, what it can be. */
+export function pcieWords({ generation, width, maxGeneration, maxWidth, isLess }: PcieLink): string {
+  const now = `PCIe ${generation} x${width}`;
+  if (!isLess) return now;
+  const most = maxGeneration > generation ? `${maxGeneration} x${maxWidth}` : `x${maxWidth}`;
+  return `${now} of ${most}`;
+}
+
+/** The lanes of the PCIe link, one mark each, as high as its generation is of the highest. */
+export function PcieLanes({ link }: { link: PcieLink | undefined }) {
+  if (!link) return null;
+  const { generation, width, maxGeneration, maxWidth, isLess } = link;
+  const lanes = Math.min(Math.max(maxWidth, 1), 32);
+  const height = Math.max(3, Math.round((8 * generation) / Math.max(maxGeneration, 1)));
+  const words = `PCIe link: ${width} of ${maxWidth} lanes, generation ${generation} of ${maxGeneration}${isLess ? ', less than it can be' : ''}`;
+  return (
+    <div class="links pcie" role="img" aria-label={words} title={words}>
+      {Array.from({ length: lanes }, (_, lane) => (
+        <i key={lane} class={lane < width ? '' : 'gone'} style={lane < width ? { height: `${height}px` } : undefined} />
+      ))}
+      <span class={isLess ? 'warn' : ''}>{pcieWords(link)}</span>
+    </div>
+  );
+}
+
+/** One line for what rarely changes: ECC, remapped rows, and the serial number if it is given. */
 export function Facts({ gpu, serial = '' }: { gpu: Gpu; serial?: string }) {
-  const { ecc, remapped, pcie } = gpu;
+  const { ecc, remapped } = gpu;
   const bad = Boolean(ecc?.uncorrected) || Boolean(remapped?.failed) || Boolean(remapped?.pending);
   return (
     <div class="facts">
@@ -66,12 +91,6 @@ export function Facts({ gpu, serial = '' }: { gpu: Gpu; serial?: string }) {
       {remapped && (remapped.rows > 0 || bad) && (
         <span class={remapped.failed || remapped.pending ? 'bad' : ''}>
           {count(remapped.rows, 'row')} remapped{remapped.failed ? ', one failed' : remapped.pending ? ', one waits for a reset' : ''}
-        </span>
-      )}
-      {pcie && (
-        <span class={pcie.isLess ? 'warn' : ''} title={`PCIe link now; at most ${pcie.most}`}>
-          PCIe {pcie.generation} x{pcie.width}
-          {pcie.isLess ? ` of ${pcie.most}` : ''}
         </span>
       )}
       {serial && (
@@ -141,6 +160,7 @@ export function GpuCard({ gpu, seen }: { gpu: Gpu; seen: Seen | undefined }) {
       )}
       {hasReadings(gpu) ? <Bars gpu={gpu} /> : seen ? <LastSeen seen={seen} /> : <p class="dim">{trouble ? 'no check can read it' : 'no readings'}</p>}
       <Links links={gpu.links} />
+      <PcieLanes link={gpu.pcie} />
       <Facts gpu={gpu} serial={trouble ? '' : gpu.serial} />
       <Processes gpu={gpu} />
     </a>

@@ -9,6 +9,16 @@ export interface Reading {
   limit?: number;
 }
 
+/** A link of PCI Express now, and what GPU and slot can do. */
+export interface PcieLink {
+  generation: number;
+  width: number;
+  maxGeneration: number;
+  maxWidth: number;
+  /** It has fewer lanes than it can have, or its check complains. */
+  isLess: boolean;
+}
+
 export interface Process {
   pid: string;
   command: string;
@@ -40,7 +50,7 @@ export interface Gpu {
   heat?: Reading;
   ecc?: { corrected: number; uncorrected: number };
   remapped?: { rows: number; pending: boolean; failed: boolean };
-  pcie?: { generation: number; width: number; most: string; isLess: boolean };
+  pcie?: PcieLink;
   links: boolean[];
   clocks: string;
   processes: Process[];
@@ -142,7 +152,7 @@ function addNvidia(gpus: Gpu[], of: (name: string) => Dict, pods: Map<string, st
       const sum = (numberOf(rowsOf, 'remapped_due_to_correctable_errors') ?? 0) + (numberOf(rowsOf, 'remapped_due_to_uncorrectable_errors') ?? 0);
       gpu.remapped = { rows: sum, pending: rowsOf.remapping_pending === true, failed: rowsOf.remapping_failed === true };
     }
-    gpu.pcie = pcieOf(row(pcie));
+    gpu.pcie = pcieOf(row(pcie), gpu.troubles);
     gpu.links = rows(row(links) ?? {}, 'states').map((link) => link.feature_enabled === true);
     const clock = numberOf(row(clocks), 'graphics_mhz');
     gpu.clocks = clock === undefined ? '' : `${clock} MHz`;
@@ -167,7 +177,7 @@ function addAmd(gpus: Gpu[], of: (name: string) => Dict): void {
     const sensors = row(temperatures)?.sensors;
     const sensor = isDict(sensors) ? [sensors.junction, sensors.edge].find(isDict) : undefined;
     gpu.heat ??= reading(numberOf(sensor, 'celsius'), numberOf(sensor, 'critical'));
-    gpu.pcie ??= pcieOf(row(pcie));
+    gpu.pcie ??= pcieOf(row(pcie), gpu.troubles);
     const blocks = row(errors)?.errors;
     if (isDict(blocks)) {
       const sum = (key: string) => Object.values(blocks).filter(isDict).reduce((all, block) => all + (numberOf(block, key) ?? 0), 0);
@@ -187,13 +197,15 @@ function eccOf(row: Dict | undefined): Gpu['ecc'] {
   return { corrected: numberOf(total, 'corrected') ?? 0, uncorrected: numberOf(total, 'uncorrected') ?? 0 };
 }
 
-function pcieOf(row: Dict | undefined): Gpu['pcie'] {
+function pcieOf(row: Dict | undefined, troubles: Trouble[]): PcieLink | undefined {
   const generation = numberOf(row, 'generation');
   const width = numberOf(row, 'width');
   if (generation === undefined || width === undefined) return undefined;
-  const most = numberOf(row, 'max_width') ?? width;
+  const maxWidth = Math.max(numberOf(row, 'max_width') ?? 0, width);
+  const maxGeneration = Math.max(numberOf(row, 'max_generation') ?? 0, generation);
   // An idle GPU lowers the generation by itself; the number of lanes stays.
-  return { generation, width, most: `gen ${numberOf(row, 'max_generation') ?? generation} x${most}`, isLess: width < most };
+  const isReported = troubles.some((trouble) => trouble.states.some((state) => state.component.endsWith('-pcie-link')));
+  return { generation, width, maxGeneration, maxWidth, isLess: width < maxWidth || isReported };
 }
 
 function processOf(row: Dict, pods: Map<string, string>): Process {

@@ -1,6 +1,6 @@
 // The parts of a machine under which its checks are shown, and their key figures.
 
-import { documentIn, numberOf, rows, textOf } from './data';
+import { type Dict, documentIn, numberOf, rows, textOf } from './data';
 import { bytes, count, part, plain } from './format';
 import type { ComponentStates, Health, State } from './types';
 import { worse } from './gpus';
@@ -116,7 +116,9 @@ function fabric(all: ComponentStates[]): Figure[] {
   }
   const fabrics = rows(documentIn(all, 'accelerator-nvidia-fabric-manager'), 'fabric_states');
   if (fabrics.length) {
-    const words = new Set(fabrics.map((one) => [textOf(one, 'state'), textOf(one, 'status')].filter(Boolean).join(', ')));
+    // NVML's words for a fabric that is up are not a person's.
+    const said = (one: Dict) => [textOf(one, 'state'), textOf(one, 'status')].filter(Boolean).join(', ');
+    const words = new Set(fabrics.map((one) => (said(one) === 'Completed, Success' ? 'up' : said(one))));
     figures.push({ label: 'NVLink fabric', value: words.size === 1 ? [...words].join('') : `${words.size} different states`, component: 'accelerator-nvidia-fabric-manager' });
   }
   return figures;

@@ -166,3 +166,31 @@ test('addresses lead back to what they name', () => {
   assert.equal(parse('#/nonsense/x').view, 'overview');
   assert.equal(parse('#/check/%zz').key, '%zz');
 });
+
+test('a PCIe link is less than it can be by its lanes, or where its check says so', () => {
+  const link = (values: Record<string, number>, troubles: Trouble[] = []) => {
+    const states = [data('accelerator-nvidia-inventory', { gpus: [{ uuid: 'GPU-a', bus_id: '0000:01:00.0' }] }), data('accelerator-nvidia-pcie-link', { pcie_links: [{ uuid: 'GPU-a', ...values }] })];
+    return gpusOf(states, undefined, troubles)[0]?.pcie;
+  };
+  const whole = { generation: 5, width: 16, max_generation: 5, max_width: 16 };
+  assert.deepEqual(link(whole), { generation: 5, width: 16, maxGeneration: 5, maxWidth: 16, isLess: false });
+  // An idle GPU lowers the generation.
+  assert.equal(link({ ...whole, generation: 1 })?.isLess, false);
+  assert.equal(link({ ...whole, width: 8 })?.isLess, true);
+  const reported: Trouble = { id: 't', subject: { kind: 'gpu', label: 'GPU 0', uuid: 'GPU-a' }, health: 'Degraded', sentence: 'x', states: [{ component: 'accelerator-nvidia-pcie-link', health: 'Degraded', reason: 'x' }] };
+  assert.equal(link({ ...whole, generation: 3 }, [reported])?.isLess, true);
+  // Without a maximum the link is taken to be whole.
+  assert.deepEqual(link({ generation: 4, width: 8 }), { generation: 4, width: 8, maxGeneration: 4, maxWidth: 8, isLess: false });
+  assert.equal(link({}), undefined);
+});
+
+test('a fabric that is up says so in one word', () => {
+  const value = (...states: [string, string][]) => {
+    const fabric_states = states.map(([state, status]) => ({ state, status }));
+    const [group] = groupsOf([data('accelerator-nvidia-fabric-manager', { fabric_states })], new Set(), new Set());
+    return group?.figures.find((figure) => figure.label === 'NVLink fabric')?.value;
+  };
+  assert.equal(value(['Completed', 'Success'], ['Completed', 'Success']), 'up');
+  assert.equal(value(['In Progress', 'Success']), 'In Progress, Success');
+  assert.equal(value(['In Progress', 'Success'], ['Completed', 'Success']), '2 different states');
+});

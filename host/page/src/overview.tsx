@@ -1,6 +1,7 @@
 // The first view: is it fine, what is wrong, what to do, which GPU, what else, when did it start.
 
 import type { Action } from './actions';
+import { useKernelLine } from './explanation';
 import { setHealthy } from './actions';
 import { now } from './api';
 import { useNow } from './context';
@@ -126,6 +127,7 @@ function VerdictBox({ summary, act }: { summary: Summary; act: (action: Action) 
       ) : (
         isGood && <p>{since !== undefined && <>Since <Time at={since} />. </>}Nothing to do.</p>
       )}
+      {worst && !worst.action && <p class="dim">No check suggests an action. Look at the evidence.</p>}
       {worst && (
         <div class="buttons">
           <Copy text={() => asText(summary)}>Copy summary</Copy>
@@ -161,6 +163,7 @@ function Troubles({ troubles, subjects: all }: { troubles: Trouble[]; subjects: 
 
 function TroubleRow({ trouble }: { trouble: Trouble }) {
   const evidence = evidenceOf(trouble)[0];
+  const line = useKernelLine(trouble);
   return (
     <li class={`trouble card ${healthClass(trouble.health)}`} data-trouble={trouble.id}>
       <span class="s">
@@ -188,7 +191,14 @@ function TroubleRow({ trouble }: { trouble: Trouble }) {
           </b>
         )}
         {trouble.subject.detail && <code><Text>{trouble.subject.detail}</Text></code>}
-        {evidence && <span class="evidence">seen in: <Text>{short(evidence, 160)}</Text></span>}
+        {line ? (
+          <span class="evidence">
+            kernel log:{' '}
+            <code><Text>{short(line, 200)}</Text></code>
+          </span>
+        ) : (
+          evidence && <span class="evidence">seen in: <Text>{short(evidence, 160)}</Text></span>
+        )}
       </span>
     </li>
   );

@@ -33,7 +33,8 @@ export function draw(element: HTMLElement, chart: Chart, marks: Mark[], from: nu
     focus: { alpha: 0.35 },
     scales: { x: { range: [from, to] }, y: { range: (_, low, high) => limits(low, high) } },
     tzDate: utc ? (at) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') : (at) => new Date(at * 1000),
-    padding: [8, 8, 0, 0],
+    // The last time of the axis needs room for its half.
+    padding: [8, 18, 0, 0],
     axes: [
       { ...axis, size: 26, values: (_, splits) => splits.map(time) },
       { ...axis, size: 66, values: (_, splits) => splits.map((value) => shown(value, unit === 'bytes' ? unit : '')) },

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { now } from './api';
 import { useChoices, useNow } from './context';
 import { count, millis, moment, short, visible, zone } from './format';
+import { Explain } from './explanation';
 import { gathered } from './gathered';
 import { useHistory } from './history';
 import { type Bin, type Lane, WEIGHTS, lanesOf, ticks, timeOf, weightOf } from './lanes';
@@ -105,7 +106,7 @@ function binTitle(bin: Bin, utc: boolean): string {
 }
 
 /** An entry of the list, in at most so many letters; where it speaks for others, with the number of `checks` that say so. */
-export function EntryRow({ entry, checks = 1, most = 1000 }: { entry: Entry; checks?: number; most?: number }) {
+export function EntryRow({ entry, checks = 1, most = 1000, isOpen = false }: { entry: Entry; checks?: number; most?: number; isOpen?: boolean }) {
   const weight = weightOf(entry);
   const words = checks > 1 && entry.to === 'Healthy' ? 'is well again' : entry.means || entry.message || entry.name || '';
   const shown = short(words, most);
@@ -127,6 +128,7 @@ export function EntryRow({ entry, checks = 1, most = 1000 }: { entry: Entry; che
         {entry.kind === 'event' && entry.name && <span class="dim"> · <Text>{entry.name}</Text></span>}
         {entry.kind === 'health' && entry.subject && checks === 1 && <span class="dim"> · <Text>{entry.component}</Text></span>}
         {entry.kind === 'health' && entry.from && <span class="dim"> · was <Text>{entry.from}</Text></span>}
+        {entry.explained && <Explain entry={entry} isOpen={isOpen} />}
       </span>
     </li>
   );

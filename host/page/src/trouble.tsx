@@ -18,6 +18,7 @@ export function TroubleView({ live, summary, act, name }: ViewProps & { name: st
   const components = whose.split(',');
   const { label, uuid } = trouble.subject;
   const entries = history.entries.filter((entry) => entry.component === label || entry.subject?.label === label || (uuid && entry.subject?.uuid === uuid));
+  const explained = entries.find((entry) => entry.explained);
   return (
     <section aria-labelledby="trouble">
       <p class="crumbs"><a href={address('overview')}>Overview</a> ›</p>
@@ -31,7 +32,11 @@ export function TroubleView({ live, summary, act, name }: ViewProps & { name: st
       {entries.length > 0 && (
         <>
           <h3>What happened</h3>
-          <ol class="entries card">{gathered(entries).slice(0, 20).map(({ entry, checks }) => <EntryRow key={entry.id} entry={entry} checks={checks} />)}</ol>
+          <ol class="entries card">
+            {gathered(entries).slice(0, 20).map(({ entry, checks }) => (
+              <EntryRow key={entry.id} entry={entry} checks={checks} isOpen={entry === explained} />
+            ))}
+          </ol>
         </>
       )}
       <h3>What the checks say</h3>

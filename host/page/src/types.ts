@@ -96,8 +96,26 @@ export interface Entry {
   /** The message in words for a person, where the check's are not. */
   means?: string;
   subject?: Subject;
+  /** There is an explanation of it. */
+  explained?: boolean;
   count?: number;
   last_time?: string | null;
+}
+
+/** What `gpud explain` says of an event; what is not known is empty. */
+export interface Explanation {
+  kernel_line: string;
+  meaning: string;
+  likely_causes: string[];
+  actions: string[];
+  advice: string;
+  facts: { name: string; value: string }[];
+  reference: string;
+}
+
+export interface Explained {
+  event: Entry;
+  explanation: Explanation;
 }
 
 export interface History {

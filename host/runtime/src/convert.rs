@@ -153,6 +153,7 @@ impl From<wit::Event> for model::Event {
             subject: event.subject.map(Into::into),
             evidence: event.evidence.into_iter().map(Into::into).collect(),
             extra_info: event.extra_info,
+            kernel_line: None,
             merge: event.merge.map(|merge| model::Merge {
                 key: merge.key,
                 window_seconds: merge.window_seconds,

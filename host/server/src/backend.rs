@@ -11,7 +11,7 @@ use crate::{
     component::feed::{ChangeId, Subscription},
     model,
     node::error::SourceError,
-    store::{Page, StoreError, TimelineRead},
+    store::{Entry, Page, StoreError, TimelineRead},
     wire::{self, MachineInfo, Origin, PluginSpec, Render, ShadowView},
 };
 
@@ -134,6 +134,9 @@ pub trait Backend: Send + Sync + 'static {
 
     /// A part of the history: events and changes of health.
     fn timeline(&self, read: TimelineRead) -> Reply<'_, Result<Page, StoreError>>;
+
+    /// One event of the history by its row; `None` if it is not stored, or no longer.
+    fn timeline_event(&self, row: i64) -> Reply<'_, Result<Option<Entry>, StoreError>>;
 
     /// Since when states have the health that they have, as far as it is recorded.
     fn beginnings(

@@ -1,16 +1,22 @@
-//! `GET /v1/history`: events and changes of health together, newest first.
+//! `GET /v1/history`: events and changes of health together, newest first. `GET /v1/history/event`: one event, explained.
 
 use axum::{extract::State, response::Response};
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, StatusCode, Uri};
+use serde::Serialize;
 
-use gpud_summary::History;
+use gpud_summary::{CatalogEntry, Explanation, History, HistoryEntry};
 
 use super::{
-    answers::large_document, errors::ApiError, negotiation::strict_form, query::Query, router::App,
+    answers::large_document,
+    errors::ApiError,
+    negotiation::{document, strict_form},
+    query::Query,
+    router::App,
     summary::machine_and_gpus,
 };
 use crate::{
-    store::{Cursor, MAX_PAGE, TimelineRead},
+    component::event_facts::EventFacts,
+    store::{Cursor, EntryId, Happening, MAX_PAGE, TimelineRead},
     wire::parse_since,
 };
 
@@ -29,6 +35,57 @@ pub(super) async fn list(
         page.map_err(|error| ApiError::Numeric(format!("the history cannot be read: {error}")))?;
     let (_, gpus) = machine_and_gpus(&app).await;
     Ok(large_document(form, move || History::of(page, &gpus)).await)
+}
+
+/// An event with what is known of it.
+#[derive(Debug, Serialize)]
+struct ExplainedEvent {
+    event: HistoryEntry,
+    explanation: Explanation,
+}
+
+pub(super) async fn event(
+    State(app): State<App>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let form = strict_form(&headers)?;
+    let query = Query::of(&uri);
+    let id = query.get("id").unwrap_or_default();
+    let row = match EntryId::parse(id) {
+        Some(EntryId::Event(row)) => row,
+        Some(EntryId::Change(_)) => {
+            return Err(ApiError::bad_request(format!(
+                "id: {id:?} is a change of health: only events are explained"
+            )));
+        }
+        None => {
+            return Err(ApiError::bad_request(format!(
+                "id: {id:?} is no event: take an `id` of /v1/history, such as e12"
+            )));
+        }
+    };
+    let entry = app.backend.timeline_event(row).await;
+    let entry =
+        entry.map_err(|error| ApiError::Numeric(format!("the event cannot be read: {error}")))?;
+    let gone = || ApiError::Typed(StatusCode::NOT_FOUND, "no such event is stored".to_owned());
+    let entry = entry.ok_or_else(gone)?;
+    let Happening::Event(stored) = &entry.what else {
+        return Err(gone());
+    };
+    let facts = EventFacts::of(&entry.component);
+    let known = facts.event(&stored.event.name).map(|fact| CatalogEntry {
+        means: fact.means.clone(),
+        actions: fact.actions.clone(),
+        advice: fact.advice.clone(),
+    });
+    let explanation = Explanation::of(&entry.component, &stored.event, known);
+    let (_, gpus) = machine_and_gpus(&app).await;
+    let explained = ExplainedEvent {
+        event: HistoryEntry::of(entry, &gpus),
+        explanation,
+    };
+    Ok(document(form, &explained))
 }
 
 /// What a request asks for.

@@ -152,6 +152,10 @@ static BEFORE: Parameter = optional(
     "Where to go on: `next` of the answer before.",
     "1741064767000-e12",
 );
+static EVENT_ID: Parameter = Parameter {
+    required: true,
+    ..optional("id", "The `id` of an event in the history.", "e12")
+};
 static GROUP: Parameter = Parameter {
     required: true,
     ..optional("tagName", "A tag of components.", "gpu")
@@ -309,6 +313,19 @@ pub(super) static ROUTES: [Route; 34] = [
             answer(500, "It could not be read.", "NumericError"),
         ],
         handler: || get(history::list),
+        ..SHOWS
+    },
+    Route {
+        path: "/v1/history/event",
+        what: "One event of the history, with its kernel line, what it means and what to do about it.",
+        parameters: &[&EVENT_ID],
+        answers: &[
+            ok("The event and its explanation.", "ExplainedEvent"),
+            BAD_QUERY,
+            answer(404, "No such event is stored, or no longer.", "TypedError"),
+            answer(500, "It could not be read.", "NumericError"),
+        ],
+        handler: || get(history::event),
         ..SHOWS
     },
     Route {

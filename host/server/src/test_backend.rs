@@ -224,6 +224,38 @@ impl Backend for Fake {
         async move { answer }.boxed()
     }
 
+    fn timeline_event(&self, row: i64) -> Reply<'_, Result<Option<Entry>, StoreError>> {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let event = Event {
+            name: "error_xid".into(),
+            event_type: EventType::Fatal,
+            kernel_line: Some("NVRM: Xid (PCI:0000:99:00): 79, GPU has fallen off the bus.".into()),
+            extra_info: vec![
+                pair("xid_catalog", "gpud"),
+                pair("gpud_verdict", "Fatal, REBOOT_SYSTEM"),
+                pair("nvidia_verdict", "Fatal, REBOOT_SYSTEM"),
+            ],
+            ..event(
+                1_741_060_000,
+                "XID 79 OFF_BUS GPU has fallen off the bus detected on GPU PCI:0000:99:00",
+            )
+        };
+        let entry = Entry {
+            id: EntryId::Event(row),
+            component: XID.into(),
+            what: Happening::Event(StoredEvent {
+                event,
+                count: 1,
+                last_time: 1_741_060_000_999,
+            }),
+        };
+        let answer = match self.broken {
+            true => Err(StoreError::Io("disk I/O error".to_owned())),
+            false => Ok((row == 3).then_some(entry)),
+        };
+        async move { answer }.boxed()
+    }
+
     fn beginnings(&self, states: Vec<(StateKey, Health)>) -> Reply<'_, Result<Since, StoreError>> {
         let known = states.into_iter().map(|(key, _)| (key, 1_741_000_000_000));
         let answer = match self.broken {

@@ -1,4 +1,5 @@
-//! Tables without a frame: aligned columns, the last of them wrapped at the terminal's width.
+//! Tables without a frame: aligned columns, the last of them wrapped at the terminal's width, or below the others where they
+//! leave no room for it.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -9,8 +10,10 @@ use super::{
 
 /// Blanks between columns.
 const GAP: usize = 2;
-/// Narrowest last column.
-const MIN_LAST: usize = 20;
+/// Narrowest last column. Where there is less room, it has lines of its own.
+const MIN_LAST: usize = 16;
+/// Blanks before such a line.
+const BELOW: usize = 4;
 
 /// Rows that are being collected.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +50,12 @@ impl Columns {
         };
         let widths: Vec<usize> = (0..last).map(widest).collect();
         let indent: usize = widths.iter().map(|width| width + GAP).sum();
-        let room = terminal.width().saturating_sub(indent).max(MIN_LAST);
+        let room = terminal.width().saturating_sub(indent);
+        let below = room < MIN_LAST && last > 0;
+        let (indent, room) = match below {
+            true => (BELOW, terminal.width().saturating_sub(BELOW).max(MIN_LAST)),
+            false => (indent, room.max(MIN_LAST)),
+        };
         let line = |row: &Vec<String>| {
             let mut text = String::new();
             for (cell, width) in row.iter().zip(&widths) {
@@ -56,6 +64,9 @@ impl Columns {
             }
             let cell = row.get(last).map_or("", String::as_str);
             let separator = format!("\n{}", " ".repeat(indent));
+            if below && !cell.is_empty() {
+                text.push_str(&separator);
+            }
             text.push_str(&wrap(cell, room, room).join(&separator));
             let lines = text.lines().map(str::trim_end);
             lines.collect::<Vec<_>>().join("\n")
@@ -86,5 +97,29 @@ mod tests {
                           five six seven eight
         b\u{1b}[2J  22
         ");
+    }
+
+    #[test]
+    fn the_last_column_is_below_where_the_others_leave_no_room() {
+        let mut columns = Columns::new(&["A", "TIME", "WHAT"]);
+        columns.row([
+            "a name that is long",
+            "1",
+            "one two three four five six seven",
+        ]);
+        columns.row(["b", "22", ""]);
+        let shown = columns.render(Terminal::with_signs(32));
+        assert_eq!(
+            shown.lines().collect::<Vec<_>>(),
+            [
+                "A                    TIME",
+                "    WHAT",
+                "a name that is long  1",
+                "    one two three four five six",
+                "    seven",
+                "b                    22",
+            ]
+        );
+        assert!(shown.lines().all(|line| line.width() <= 32));
     }
 }

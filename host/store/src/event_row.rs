@@ -85,6 +85,8 @@ struct Detail {
     evidence: Vec<Evidence>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extra: Pairs,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
@@ -97,6 +99,7 @@ pub(super) fn encode(event: &Event) -> Result<String, StoreError> {
         subject: event.subject.clone(),
         evidence: event.evidence.clone(),
         extra: event.extra_info.clone(),
+        line: event.kernel_line.clone(),
     })
 }
 
@@ -106,6 +109,7 @@ pub(super) fn decode_into(event: &mut Event, detail: &str) {
     event.subject = detail.subject;
     event.evidence = detail.evidence;
     event.extra_info = detail.extra;
+    event.kernel_line = detail.line;
 }
 
 /// The word of the `type` column. Unlike on the wire, a later version's word is preserved.
@@ -125,7 +129,7 @@ pub(super) fn type_from_word(word: String) -> EventType {
 }
 
 /// What makes two events of one component the same: 16 bytes of SHA-256 over the name and the merge window and key, or
-/// over all that is shown and kept of it but the evidence, at the resolution of a second.
+/// over all that is shown and kept of it but the evidence and the kernel line, at the resolution of a second.
 fn identity(event: &Event) -> Result<Vec<u8>, StoreError> {
     let seconds = event.time / 1000;
     let mut hash = Identity::default();

@@ -110,6 +110,20 @@ impl Entry {
     }
 }
 
+impl EntryId {
+    /// Reads `e12` or `c7`; `None` if the text is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (kind, row) = text.split_at_checked(1)?;
+        let digits = row.bytes().all(|byte| byte.is_ascii_digit());
+        let row = row.parse().ok().filter(|_| digits)?;
+        match kind {
+            "e" => Some(Self::Event(row)),
+            "c" => Some(Self::Change(row)),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -136,17 +150,9 @@ impl FromStr for Cursor {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
             let (time, id) = text.split_once('-')?;
-            let (kind, row) = id.split_at_checked(1)?;
-            let digits = row.bytes().all(|byte| byte.is_ascii_digit());
-            let row = row.parse().ok().filter(|_| digits)?;
-            let id = match kind {
-                "e" => EntryId::Event(row),
-                "c" => EntryId::Change(row),
-                _ => return None,
-            };
             Some(Self {
                 time: time.parse().ok()?,
-                id,
+                id: EntryId::parse(id)?,
             })
         };
         read().ok_or_else(|| NoCursor(text.to_owned()))
@@ -204,6 +210,21 @@ impl Store {
             entries.truncate(end);
             let next = entries.last().map(Entry::cursor).filter(|_| more);
             Ok(Page { entries, next })
+        })
+        .await
+    }
+
+    /// Reads one event of the timeline by its row; `None` if it is not stored, or no longer.
+    ///
+    /// # Errors
+    /// Any failure to read.
+    pub async fn timeline_event(&self, row: i64) -> Result<Option<Entry>, StoreError> {
+        self.read(move |conn| {
+            let mut query = conn.prepare_cached(
+                "SELECT component, time_ms, name, type, message, detail, count, last_time_ms, id FROM event
+                 WHERE id = ?1",
+            )?;
+            Ok(query.query_row([row], event_entry).optional()?)
         })
         .await
     }
@@ -295,20 +316,22 @@ fn events(conn: &Connection, read: &TimelineRead, limit: usize) -> Result<Vec<En
          AND (?4 IS NULL OR component IN (SELECT value FROM json_each(?4)))
          ORDER BY last_time_ms DESC, id DESC LIMIT ?5",
     )?;
-    let of_row = |row: &Row<'_>| -> rusqlite::Result<Entry> {
-        let (component, event) = stored_event(row)?;
-        Ok(Entry {
-            id: EntryId::Event(row.get(8)?),
-            component,
-            what: Happening::Event(event),
-        })
-    };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = query.query_map(
         params![sql_time(read.since), time, row, names(read), limit],
-        of_row,
+        event_entry,
     )?;
     bounded(rows)
+}
+
+/// The entry of a row of events that ends with its id.
+fn event_entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let (component, event) = stored_event(row)?;
+    Ok(Entry {
+        id: EntryId::Event(row.get(8)?),
+        component,
+        what: Happening::Event(event),
+    })
 }
 
 fn changes(conn: &Connection, read: &TimelineRead, limit: usize) -> Result<Vec<Entry>, StoreError> {

@@ -49,6 +49,9 @@ pub struct HistoryEntry {
     /// What it is about, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<SubjectView>,
+    /// Whether `/v1/history/event` has more of it: a kernel line or facts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explained: bool,
     /// How often it was seen.
     pub count: u64,
     /// When it was last seen.
@@ -68,7 +71,8 @@ impl History {
 }
 
 impl HistoryEntry {
-    fn of(entry: Entry, gpus: &Gpus) -> Self {
+    /// The wire form of an entry. Its subject is named as the GPUs of the machine are.
+    pub fn of(entry: Entry, gpus: &Gpus) -> Self {
         let id = entry.id.to_string();
         let component = entry.component;
         let means = |message: &str| match gpus.shortened(&meaning(&component, message)) {
@@ -88,6 +92,7 @@ impl HistoryEntry {
                     to: None,
                     means: means(&event.message),
                     subject,
+                    explained: event.kernel_line.is_some() || !event.extra_info.is_empty(),
                     message: event.message,
                     name: event.name,
                     count: stored.count,
@@ -111,6 +116,7 @@ impl HistoryEntry {
                 to: Some(to.as_str().to_owned()),
                 means: means(&reason),
                 subject: gpus.subject_of(subject.as_ref(), &reason),
+                explained: false,
                 message: reason,
                 name,
                 count: 1,

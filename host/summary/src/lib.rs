@@ -16,7 +16,10 @@ use gpud_store as store;
 use gpud_wire as wire;
 
 mod actions;
+pub mod causes;
 mod components;
+mod explanation;
+mod facts;
 mod gpus;
 mod group;
 mod history;
@@ -34,6 +37,8 @@ pub mod made_up;
 #[cfg(test)]
 mod tests;
 
+pub use explanation::{CatalogEntry, Explanation};
+pub use facts::{Fact, differing_catalog, error_facts};
 pub use gpus::{Gpus, KnownGpu};
 pub use history::{History, HistoryEntry};
 pub use input::{ComponentInput, Input, Since, StateKey};

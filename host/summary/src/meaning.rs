@@ -4,13 +4,17 @@
 //! `/v1/states`. The table says the same in words for a person. A `{}` of a pattern stands for any text; `{0}` in the
 //! meaning is the first of them.
 
+mod failures;
 mod table;
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use self::table::{ABSENCES, MEANINGS};
+use self::{
+    failures::FAILURES,
+    table::{ABSENCES, MEANINGS},
+};
 use super::{components::NVIDIA, xids::Code};
 
 /// `3 GPU(s)`; a constant, which a test compiles.
@@ -46,12 +50,12 @@ pub(super) fn absence(component: &str, reason: &str) -> String {
 }
 
 fn translated(text: &str) -> Option<String> {
-    let mut known = MEANINGS.iter();
+    let mut known = FAILURES.iter().chain(MEANINGS);
     known.find_map(|(pattern, means)| Some(fill(means, &captures(pattern, text)?)))
 }
 
 /// What stands for each `{}` of a pattern, if the text fits; each is as short as can be, and none goes over a border between
-/// parts.
+/// parts. What a pattern begins with is one name: of several devices, separated by commas, the text does not fit.
 fn captures<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
     let mut literals = pattern.split("{}");
     let mut rest = text.strip_prefix(literals.next()?)?;
@@ -63,7 +67,8 @@ fn captures<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
             (literal, None) => (rest.strip_suffix(literal)?, ""),
             (literal, Some(_)) => rest.split_once(literal)?,
         };
-        if value.is_empty() || value.contains("; ") {
+        let is_list = found.is_empty() && pattern.starts_with("{}") && value.contains(", ");
+        if value.is_empty() || value.contains("; ") || is_list {
             return None;
         }
         found.push(value);
@@ -212,6 +217,56 @@ mod tests {
                 "8 GPU(s) were checked: GSP firmware enabled on 6, disabled on 1, unknown on 1",
                 "GSP firmware is on for 6 of 8 GPUs, off for 1, unknown for 1",
             ),
+            (
+                "accelerator-amd-temperature",
+                "1 GPU(s) were checked, none is too hot",
+                "no GPU is too hot (1 GPU)",
+            ),
+            (
+                "accelerator-nvidia-remapped-rows",
+                "7 devices support remapped rows and found no issue, 1 do not report it",
+                "no trouble with remapped memory rows on 7 GPUs, 1 do not report it",
+            ),
+            (
+                "accelerator-nvidia-nvlink",
+                "nvlink threshold violated: require >=8 GPUs with all links active; got 6 (inactive nvlinks=GPU-1)",
+                "fewer than 8 GPUs have all their NVLinks up; got 6 (inactive nvlinks=GPU-1)",
+            ),
+            (
+                "os",
+                "persistent D-state (uninterruptible sleep) processes detected (persistent: 2): pid=1 name=a; pid=2 name=b",
+                "processes hang in the kernel (2): pid=1 name=a; pid=2 name=b",
+            ),
+            (
+                "pci",
+                "host virt env is \"none\", ACS is enabled on the following PCI devices: 0000:00:01.0 (needs to be disabled)",
+                "PCIe access control (ACS) is on and slows traffic between GPUs, at 0000:00:01.0",
+            ),
+            (
+                "docker",
+                "not supported; needs upgrading docker daemon in the host",
+                "this Docker is too old to be asked: upgrade it",
+            ),
+            (
+                "fuse",
+                "fuse:41: congested percent 95.00% exceeds threshold 90.00%, max background percent 91.00% exceeds threshold 80.00%",
+                "fuse:41 is slow: waiting requests are at 95.00% of the congestion limit and at 91.00% of the background limit",
+            ),
+            (
+                "containerd",
+                "containerd installed but socket file does not exist (detected 2/5 consecutive checks)",
+                "containerd's socket is not there (check 2 of 5 before that counts)",
+            ),
+            (
+                "accelerator-nvidia-remapped-rows",
+                "GPU-1 needs reset (detected pending row remapping)",
+                "GPU-1 needs a reset: a row of its memory waits to be remapped",
+            ),
+            (
+                "accelerator-nvidia-remapped-rows",
+                "GPU-1 needs reset (detected pending row remapping), GPU-2 needs reset (detected pending row remapping)",
+                "GPU-1 needs reset (detected pending row remapping), GPU-2 needs reset (detected pending row remapping)",
+            ),
             ("x", "", ""),
             ("x", "GPU(s) {}", "GPU(s) {}"),
             (
@@ -267,11 +322,10 @@ mod tests {
 
     #[test]
     fn every_pattern_means_something_and_is_reached() {
-        for (place, (pattern, means)) in MEANINGS.iter().enumerate() {
+        let all = || FAILURES.iter().chain(MEANINGS);
+        for (place, (pattern, means)) in all().enumerate() {
             let text = pattern.replace("{}", "7");
-            let first = MEANINGS
-                .iter()
-                .position(|(other, _)| captures(other, &text).is_some());
+            let first = all().position(|(other, _)| captures(other, &text).is_some());
             assert_eq!(first, Some(place), "{pattern}");
             assert!(!meaning("cpu", &text).contains('{'), "{pattern}: {means}");
         }

@@ -70,6 +70,11 @@ impl<'t> Code<'t> {
         })
     }
 
+    /// The code.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
     /// What the device did: `fell off the bus: Xid 79`.
     pub(super) fn phrase(&self) -> String {
         let Self {

@@ -100,7 +100,7 @@ fn run(document: &str, fake: &Fake) -> Report {
 fn verdicts() {
     let see = "See systemctl status kubelet and journalctl -u kubelet.";
     let odd = format!(
-        "somebody listens on the kubelet's health port, but does not answer as a kubelet. {see}"
+        "what listens on the kubelet's health port does not answer as a kubelet does. {see}"
     );
     let sick = "[+]ping ok\n[-]syncloop failed: reason withheld\n[+]log ok\nhealthz check failed\n";
     let reset = Err(AccessError::Other(

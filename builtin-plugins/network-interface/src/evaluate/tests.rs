@@ -86,7 +86,7 @@ fn expectations() {
         (Health::Degraded, vec!["network_speed_unknown".to_owned()])
     );
     assert!(
-        reason.starts_with("eth0: its driver does not tell the speed, expected are 100000 Mbit/s"),
+        reason.starts_with("eth0: its driver does not report the speed, expected 100000 Mbit/s"),
         "{reason}"
     );
     let any = r#"{"expected":{"eth0":0}}"#;

@@ -127,8 +127,8 @@ fn demands() {
         story(&config, &[old_slot]),
         [format!(
             "{}; {}",
-            link_reason("can do x8, wanted is x16"),
-            link_reason("can do generation 4, wanted is generation 5")
+            link_reason("can do x8, expected x16"),
+            link_reason("can do generation 4, expected generation 5")
         )]
     );
     assert_eq!(story(&Config::default(), &[old_slot; 5])[4], FINE);

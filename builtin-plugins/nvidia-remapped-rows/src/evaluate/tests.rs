@@ -150,11 +150,11 @@ fn silence_is_said() {
     for (readings, reason) in [
         (
             vec![well(), Reading::Unsupported { mig: true }],
-            "1 devices support remapped rows and found no issue, 1 do not tell while in MIG mode",
+            "1 devices support remapped rows and found no issue, 1 do not report it while in MIG mode",
         ),
         (
             vec![Reading::Unsupported { mig: false }; 2],
-            "0 devices support remapped rows and found no issue, 2 do not tell",
+            "0 devices support remapped rows and found no issue, 2 do not report it",
         ),
         (vec![], "0 devices support remapped rows and found no issue"),
     ] {

@@ -32,7 +32,7 @@ fn fine() -> Health {
 
 #[test]
 fn verdicts() {
-    let healthy = "1 of 1 disks find themselves healthy";
+    let healthy = "1 of 1 disks are in good health";
     for (config, health, verdict, reason) in [
         ("{}", fine(), Verdict::Healthy, healthy),
         (
@@ -42,7 +42,7 @@ fn verdicts() {
                 ..fine()
             },
             Verdict::Unhealthy,
-            "nvme0 finds itself failing",
+            "nvme0 reports that it is failing",
         ),
         (
             "{}",
@@ -52,7 +52,7 @@ fn verdicts() {
                 ..fine()
             },
             Verdict::Unhealthy,
-            "nvme0 finds itself failing: spare blocks below threshold, medium is read-only",
+            "nvme0 reports that it is failing: spare blocks below threshold, medium is read-only",
         ),
         (
             "{}",
@@ -156,7 +156,7 @@ fn a_disk_is_named_so_that_it_can_be_found() {
     };
     assert_eq!(
         run("{}", &[Ok(health)]).1,
-        "nvme0 (M, serial S) finds itself failing: Reallocated_Sector_Ct"
+        "nvme0 (M, serial S) reports that it is failing: Reallocated_Sector_Ct"
     );
 }
 
@@ -178,7 +178,7 @@ fn unreadable_is_never_healthy() {
     assert_eq!((found, events.len()), (Verdict::Healthy, 0));
     assert_eq!(
         said,
-        "0 of 1 disks find themselves healthy; 1 sleep and were not asked"
+        "0 of 1 disks are in good health; 1 asleep and not asked"
     );
     let ignored = r#"{"ignored_devices":["nvme0"]}"#;
     assert_eq!(run(ignored, &[silent(Silence::Unread)]).0, Verdict::Healthy);
@@ -207,14 +207,17 @@ fn disks_without_a_health_are_not_watched() {
     };
     assert_eq!(
         judged(&none),
-        (false, "no disk tells its health here (sda: why)".to_owned())
+        (
+            false,
+            "no disk reports its health here (sda: why)".to_owned()
+        )
     );
     let both = [answer("nvme0", Ok(fine())), none[0].clone()];
     assert_eq!(
         judged(&both),
         (
             true,
-            "1 of 2 disks find themselves healthy; 1 have no health to tell (sda: why)".to_owned()
+            "1 of 2 disks are in good health; 1 without a report (sda: why)".to_owned()
         )
     );
 }
@@ -232,7 +235,7 @@ fn disks_that_are_left_out_are_said() {
     let (report, _) = judge(&context, &config, &answers, 20, &mut counters, &none);
     assert_eq!(
         report.states[0].reason,
-        "1 of 1 disks find themselves healthy; 20 more were not asked"
+        "1 of 1 disks are in good health; 20 more were not asked"
     );
 }
 
@@ -245,7 +248,7 @@ fn a_failing_disk_that_falls_silent_is_not_well() {
     for silence in [Silence::Asleep, Silence::Nothing, Silence::Unread] {
         let (found, said, events) = run("{}", &[Ok(failing.clone()), silent(silence)]);
         assert_eq!(found, Verdict::Unhealthy, "{silence:?}");
-        assert!(said.starts_with("nvme0 found itself failing when it last answered"));
+        assert!(said.starts_with("nvme0 reported that it was failing when it last answered"));
         assert!(!events.contains(&"disk_smart_failing_cleared".to_owned()));
     }
     let (found, _, events) = run("{}", &[Ok(failing), silent(Silence::Asleep), Ok(fine())]);

@@ -27,7 +27,7 @@ fn answers() {
         "Smartctl open device: /dev/sda failed: Permission denied"
     );
     assert!(smartctl("x").is_err());
-    assert_eq!(smartctl("{}").unwrap_err(), "it does not tell its health");
+    assert_eq!(smartctl("{}").unwrap_err(), "it does not report its health");
     for text in [
         r#"{"critical_warning":4,"temperature":300,"avail_spare":90,"percent_used":5,"media_errors":7}"#,
         r#"{"critical_warning":{"value":4,"degraded":1},"temperature":300,"avail_spare":90,"percent_used":5,"media_errors":7}"#,

@@ -78,7 +78,7 @@ fn verdicts() {
             "{}",
             vec![(60, unmeasured(BOOT - 432_000, 1043.2, 5.4), 0)],
             Health::Degraded,
-            "chrony has not measured the clock for 120 h, whatever it says of it",
+            "chrony has not measured the clock for 120 h, so its verdict does not count",
         ),
         (
             r#"{"max_age_hours":240}"#,

@@ -32,6 +32,7 @@ fn golden_documents_are_as_described() {
         ("events", "/v1/events"),
         ("summary", "/v1/summary"),
         ("history", "/v1/history"),
+        ("history_event", "/v1/history/event"),
         ("info", "/v1/info"),
         ("metrics", "/v1/metrics"),
         ("plugins", "/v1/plugins"),

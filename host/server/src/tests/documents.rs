@@ -44,6 +44,7 @@ const DOCUMENTS: &[Case] = &[
     ("summary.json", "/v1/summary", &[INDENT]),
     ("summary.yaml", "/v1/summary", &[YAML]),
     ("history.json", "/v1/history", &[INDENT]),
+    ("history_event.json", "/v1/history/event?id=e3", &[INDENT]),
     (
         "info.json",
         "/v1/info?since=1h30m&startTime=1741000000",

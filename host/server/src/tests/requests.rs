@@ -330,6 +330,30 @@ async fn a_history_is_asked_for_as_it_is_wanted() {
 }
 
 #[tokio::test]
+async fn only_an_event_that_is_stored_is_explained() {
+    let backend = Arc::<Fake>::default();
+    for (query, status, part) in [
+        ("?id=e3", 200, "\"kernel_line\":\"NVRM: Xid "),
+        ("?id=e4", 404, "no such event is stored"),
+        ("?id=c3", 400, "only events are explained"),
+        ("?id=e3x", 400, "such as e12"),
+        ("", 400, "such as e12"),
+    ] {
+        let uri = format!("/v1/history/event{query}");
+        let got = ask_with(&backend, Method::GET, &uri, &[], Body::empty()).await;
+        assert_eq!(got.status.as_u16(), status, "{uri}");
+        assert!(got.text().contains(part), "{uri}: {}", got.text());
+    }
+    let broken = Arc::new(Fake {
+        broken: true,
+        ..Fake::default()
+    });
+    let uri = "/v1/history/event?id=e3";
+    let got = ask_with(&broken, Method::GET, uri, &[], Body::empty()).await;
+    assert_eq!(got.status, StatusCode::INTERNAL_SERVER_ERROR);
+}
+
+#[tokio::test]
 async fn components_in_detail_say_why_one_does_not_apply() {
     let backend = Arc::<Fake>::default();
     for uri in ["/v1/components?detail", "/v1/components?detail=true"] {

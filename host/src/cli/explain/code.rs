@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::{
-    HostJudgement, causes,
+    HostJudgement,
     error_code::{ErrorCode, Family},
     print,
 };
@@ -14,6 +14,7 @@ use crate::{
     cli::terminal::printable,
     component::offline::Judgement,
     model::{Event, HealthState},
+    summary::causes,
 };
 
 /// What stands between an error and the device in a message.
@@ -49,19 +50,11 @@ impl Family {
 
     /// Returns where NVIDIA describes the codes.
     fn reference(self) -> &'static str {
-        match self {
-            Self::Xid => "https://docs.nvidia.com/deploy/xid-errors/",
-            Self::Sxid => {
-                "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/ (SXid errors)"
-            }
-        }
+        causes::reference(self.component())
     }
 
     fn causes(self, code: i64) -> Vec<&'static str> {
-        match self {
-            Self::Xid => causes::of_xid(code),
-            Self::Sxid => vec!["an NVSwitch", "one of its NVLinks"],
-        }
+        causes::of(self.component(), code)
     }
 }
 

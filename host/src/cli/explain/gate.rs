@@ -4,9 +4,9 @@
 //! must not pass unseen: since the last boot, a `Fatal` one that nothing ended counts as `Unhealthy`, a `Critical` one as
 //! `Degraded`.
 
-use super::{HostJudgement, event_facts::EventFacts, print};
+use super::{HostJudgement, print};
 use crate::{
-    component::offline::Judgement,
+    component::{event_facts::EventFacts, offline::Judgement},
     model::{EventType, Health, HealthState, UnixMillis},
     wire::{self, ComponentHealthStates, Origin},
 };

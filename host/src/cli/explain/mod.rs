@@ -3,10 +3,8 @@
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
 mod args;
-mod causes;
 mod code;
 mod error_code;
-mod event_facts;
 mod gate;
 mod input;
 mod layout;

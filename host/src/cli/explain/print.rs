@@ -7,16 +7,17 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{
-    HostJudgement,
-    event_facts::{EventFact, EventFacts},
-};
+use super::HostJudgement;
 use crate::{
     capture::{Clock, MAX_LINE, Overview},
     cli::{ages::moment, output, terminal::Terminal, terminal::printable},
-    component::offline::Judgement,
+    component::{
+        event_facts::{EventFact, EventFacts},
+        offline::Judgement,
+    },
     model::Event,
     store::StoredEvent,
+    summary::{Fact, differing_catalog, error_facts},
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
@@ -221,70 +222,13 @@ pub fn incomplete(log: &Overview, hosts: &[HostJudgement]) -> Option<String> {
     })
 }
 
-/// Facts of an error that has a number, with the heading that each has.
-const FACTS: [(&str, &str); 9] = [
-    ("gpu", "GPU"),
-    ("process", "process"),
-    ("pid", "pid"),
-    ("channel", "channel"),
-    ("link", "link"),
-    ("row", "row"),
-    ("address", "address"),
-    ("recovery_action_label", "recovery action"),
-    ("note", "note"),
-];
-
 /// What a line says of its device and process, and what both catalogues make of it.
 pub fn facts(text: &mut String, extra_info: &[(String, String)]) {
-    let fact = |key: &str| {
-        let found = extra_info.iter().find(|(known, _)| known == key);
-        found.map(|(_, value)| printable(value))
-    };
-    let (Some(gpud), Some(nvidia)) = (fact("gpud_verdict"), fact("nvidia_verdict")) else {
-        return;
-    };
-    for (key, heading) in FACTS {
-        if let Some(value) = fact(key) {
-            let _ = writeln!(text, "    {heading}: {value}");
-        }
+    for Fact { name, value } in error_facts(extra_info) {
+        let _ = writeln!(text, "    {name}: {}", printable(&value));
     }
-    if let Some(code) = fact("caused_by") {
-        let _ = writeln!(text, "    caused by: Xid {code}; look there");
-    }
-    if let Some(code) = fact("part_of") {
-        let _ = writeln!(text, "    part of: Xid {code}");
-    }
-    if let Some(asked) = fact("recovery_action_of_154") {
-        let _ = writeln!(text, "    Xid 154 of this GPU asks for: {asked}");
-    }
-    if let Some(count) = fact("gpus_of_same_process") {
-        let _ = writeln!(
-            text,
-            "    the same process met it on {count} GPUs: the application is at fault, not the GPUs"
-        );
-    }
-    if let Some(means) = fact("vendor_means") {
-        let _ = writeln!(text, "    NVIDIA's present meaning: {means}");
-    }
-    match fact("gpud_own_verdict") {
-        Some(own) => {
-            let _ = writeln!(text, "    GPUd's view: {own}");
-            let _ = writeln!(text, "    default here: {gpud}");
-        }
-        None => {
-            let _ = writeln!(text, "    GPUd's view: {gpud}");
-        }
-    }
-    let own = match (fact("vendor_action"), fact("vendor_action_words")) {
-        (Some(word), Some(words)) => format!("{word}, {words} ({nvidia})"),
-        _ => format!("no action named ({nvidia})"),
-    };
-    let _ = writeln!(text, "    NVIDIA's view: {own}");
-    if let Some(next) = fact("vendor_investigates") {
-        let _ = writeln!(text, "    NVIDIA's next step: {next}");
-    }
-    if fact("verdicts_differ").is_some() {
-        let used = fact("xid_catalog").unwrap_or_default();
+    if let Some(used) = differing_catalog(extra_info) {
+        let used = printable(used);
         let _ = writeln!(
             text,
             "    the two views differ; {used} is used (--xid-catalog)"

@@ -281,8 +281,9 @@ prop_compose! {
         subject in any_subject(),
         evidence in proptest::collection::vec(any_evidence(), 0..3),
         extra_info in proptest::collection::vec((".{0,8}", ".{0,8}"), 0..4),
+        kernel_line in proptest::option::of(".{0,40}"),
     ) -> Event {
-        Event { time, name, event_type, message, subject, evidence, extra_info, merge: None }
+        Event { time, name, event_type, message, subject, evidence, extra_info, kernel_line, merge: None }
     }
 }
 

@@ -1,4 +1,4 @@
-use super::super::{Cursor, Entry, Happening, StateChange, Store, TimelineRead};
+use super::super::{Cursor, Entry, EntryId, Happening, StateChange, Store, TimelineRead};
 use super::{event, in_memory, insert};
 use crate::model::{Event, Health, Merge, Subject};
 use proptest::prelude::*;
@@ -91,6 +91,40 @@ async fn events_and_changes_newest_first_whatever_the_size_of_a_page() {
             pages(&store, of_b).await,
             ["e5 b5 x1", "c6 - > Degraded", "e4 b4 x1"]
         );
+    }
+}
+
+#[tokio::test]
+async fn one_event_is_read_with_the_line_of_its_first_sighting() {
+    let store = in_memory();
+    let of_line = |second, line: &str| Event {
+        kernel_line: Some(line.to_owned()),
+        merge: Some(Merge {
+            key: "k".to_owned(),
+            window_seconds: 1000,
+        }),
+        ..event(second, "repeated", "")
+    };
+    insert(&store, "a", of_line(1, "first line")).await;
+    insert(&store, "a", of_line(9, "second line")).await;
+    let found = store.timeline_event(1).await.unwrap().unwrap();
+    assert_eq!(short(&found), "e1 repeated x2");
+    assert_eq!(found.component, "a");
+    let Happening::Event(stored) = found.what else {
+        panic!("an event");
+    };
+    assert_eq!(stored.event.kernel_line.as_deref(), Some("first line"));
+    assert_eq!(store.timeline_event(2).await.unwrap(), None);
+    for (text, id) in [
+        ("e12", Some(EntryId::Event(12))),
+        ("c7", Some(EntryId::Change(7))),
+        ("", None),
+        ("e", None),
+        ("e-1", None),
+        ("x1", None),
+        ("\u{e9}1", None),
+    ] {
+        assert_eq!(EntryId::parse(text), id, "{text}");
     }
 }
 

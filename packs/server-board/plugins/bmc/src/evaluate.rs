@@ -98,7 +98,7 @@ fn judge_sensors(
     let supplies = judged.iter().filter(|one| is_there(one)).count() as u64;
     if supplies < config.supply_count {
         let text = format!(
-            "{supplies} power supplies are there, expected are {}",
+            "{supplies} power supplies are there, expected {}",
             config.supply_count
         );
         found.push(
@@ -214,7 +214,7 @@ fn leaks(config: &Config, sensors: &[&Sensor], known: &mut Known) -> Leaks {
     let heard_count = heard.len() as u64;
     if heard_count < config.leak_count {
         let text = format!(
-            "{heard_count} leak sensors give a reading, expected are {}",
+            "{heard_count} leak sensors give a reading, expected {}",
             config.leak_count
         );
         all.troubles.push(

@@ -52,7 +52,7 @@ pub fn judge(
     }
     let fans = judged.iter().filter(|one| turns(config, one)).count() as u64;
     if fans < config.fan_count {
-        let text = format!("{fans} fans turn, expected are {}", config.fan_count);
+        let text = format!("{fans} fans turn, expected {}", config.fan_count);
         found.push(
             Finding::degraded("fans", "hwmon_fans_missing", text)
                 .action(RepairAction::HardwareInspection, REPLACE_FAN),
@@ -133,7 +133,7 @@ fn judge_sensor(
             .iter()
             .any(|other| other.chip == sensor.chip && turns(config, other));
         if others && !config.may_stop(&key) && !extra.is_switched_off(sensor) {
-            let text = format!("{key} turned, and now has {} RPM", sensor.value);
+            let text = format!("{key} turned before and is at {} RPM now", sensor.value);
             found.push(
                 Finding::degraded(format!("{key} stopped"), "hwmon_fan_stopped", text)
                     .action(RepairAction::HardwareInspection, REPLACE_FAN)

@@ -107,7 +107,7 @@ pub fn judge(
     let mut found = Vec::new();
     if fitted < config.expected {
         let text = format!(
-            "{fitted} memory modules are there, expected are {}",
+            "{fitted} memory modules are there, expected {}",
             config.expected
         );
         found.push(
@@ -280,7 +280,7 @@ mod tests {
                 r#"{"expected_dimms":2}"#,
                 vec![(0, 0, 0, Scheduled)],
                 Health::Degraded,
-                "1 memory modules are there, expected are 2",
+                "1 memory modules are there, expected 2",
                 1,
             ),
         ] {

@@ -158,7 +158,7 @@ fn held_by_absent<'a>(
         name != UNREADABLE && is_behind(key).is_some()
     });
     if let Some(path) = open.first().and_then(|key| is_behind(key)) {
-        let text = format!("1 resources cannot be read ({})", crawl::absent(path));
+        let text = format!("1 resource cannot be read ({})", crawl::absent(path));
         found.push(Finding::degraded(
             "resources",
             "redfish_partly_unreadable",
@@ -211,7 +211,7 @@ fn container(part: &Part) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{} calls itself {}, and no part says why",
+        "{} reports {}, but none of its parts does",
         part.name,
         part.health.label()
     );

@@ -61,7 +61,7 @@ pub const SCHEMA: &str = r#"{
       "type": "integer", "minimum": 0, "default": 10
     },
     "expected_disks": {
-      "description": "Disks that have to tell their health; fewer are Degraded. 0: not judged.",
+      "description": "Disks that have to report their health; fewer are Degraded. 0: not judged.",
       "type": "integer", "minimum": 0, "maximum": 256, "default": 0
     },
     "ignored_disks": {
@@ -86,7 +86,7 @@ pub struct Config {
     window_seconds: u64,
     max_new_errors: u64,
     max_new_cable: u64,
-    /// Disks that have to tell their health.
+    /// Disks that have to report their health.
     pub expected: u64,
     ignored: Vec<String>,
 }
@@ -192,7 +192,7 @@ pub fn judge(
     let there = known + asleep;
     if there < config.expected {
         let text = format!(
-            "{there} disks tell their health, expected are {}",
+            "{there} disks report their health, expected {}",
             config.expected
         );
         found.push(
@@ -207,12 +207,16 @@ pub fn judge(
             .any(|name| key.split('|').next() == Some(*name))
     };
     let open = hold::open(before, &found, is_its);
-    let mut healthy = format!("{known} disks find themselves healthy");
+    let mut healthy = format!("disks in good health: {known}");
     if asleep > 0 {
         healthy.push_str(&format!("; {asleep} asleep"));
     }
     if let Some(first) = untold.first() {
-        healthy.push_str(&format!("; {} do not tell ({})", untold.len(), clip(first)));
+        healthy.push_str(&format!(
+            "; {} do not report it ({})",
+            untold.len(),
+            clip(first)
+        ));
     }
     let (mut report, mut after) = findings::judge(context, &healthy, &found, before);
     hold::keep(&mut report, &mut after, before, &open);
@@ -224,7 +228,7 @@ fn not_told(counters: &Counters, name: &str, why: &str) -> Finding {
         Some(serial) => format!("{name} (serial {serial})"),
         None => name.to_owned(),
     };
-    let text = format!("{who} does not tell its health any more ({why})");
+    let text = format!("{who} does not report its health any more ({why})");
     Finding::degraded(format!("{name}|silent"), "storage_disk_silent", text)
         .action(RepairAction::HardwareInspection, GONE)
         .about("disk", name)
@@ -261,7 +265,7 @@ fn own_verdict(config: &Config, name: &str, who: &str, health: &Health) -> Vec<F
         found.push(finding.action(inspect.clone(), "Check fans and air flow."));
     }
     if let Some(said) = health.failure() {
-        let mut text = format!("{who} finds itself failing");
+        let mut text = format!("{who} reports that it is failing");
         if !said.is_empty() {
             text.push_str(&format!(": {said}"));
         }

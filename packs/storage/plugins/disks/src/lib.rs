@@ -89,8 +89,8 @@ impl Checker for StorageDisks {
                     "neither smartctl (smartmontools) nor nvme (nvme-cli) can be asked here"
                         .to_owned()
                 }
-                Some(why) => format!("no disk tells its health here ({why})"),
-                None => "no disk tells its health here".to_owned(),
+                Some(why) => format!("no disk reports its health here ({why})"),
+                None => "no disk reports its health here".to_owned(),
             };
             return Ok(findings::unsupported(context, reason));
         }

@@ -103,7 +103,7 @@ pub fn judge(
     let count = controllers.len() as u64;
     if count < config.controllers {
         let text = format!(
-            "{count} controllers answer, expected are {}",
+            "{count} controllers answer, expected {}",
             config.controllers
         );
         found.push(
@@ -220,10 +220,7 @@ fn judged(config: &Config, controller: &Controller) -> Vec<Finding> {
         .filter(|disk| matches!(disk.condition(), "GHS" | "DHS"))
         .count() as u64;
     if spares < config.spares && !controller.volumes.is_empty() {
-        let text = format!(
-            "{at} has {spares} hot spares, expected are {}",
-            config.spares
-        );
+        let text = format!("{at} has {spares} hot spares, expected {}", config.spares);
         found.push(
             Finding::degraded(format!("{at} spares"), "storage_raid_hot_spares", text)
                 .action(RepairAction::HardwareInspection, REPLACE),

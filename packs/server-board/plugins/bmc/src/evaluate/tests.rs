@@ -103,7 +103,7 @@ const VERDICTS: &[(&str, &str, Health, &str)] = &[
         r#"{"expected_power_supplies":2}"#,
         "PS1 Status | C8h | ok | 10.1 | Presence detected\nPS2 Status | C9h | ok | 10.2 | ",
         Health::Degraded,
-        "1 power supplies are there, expected are 2",
+        "1 power supplies are there, expected 2",
     ),
     (
         "{}",
@@ -193,7 +193,7 @@ const VERDICTS: &[(&str, &str, Health, &str)] = &[
         r#"{"expected_leak_sensors":2}"#,
         "Leak 1 | 10h | ok | 7.1 | State Deasserted",
         Health::Degraded,
-        "1 leak sensors give a reading, expected are 2",
+        "1 leak sensors give a reading, expected 2",
     ),
     (
         "{}",

@@ -44,7 +44,7 @@ const ALL: &str = "name=nct6775;fan1_input=0;fan2_input=0";
 
 #[test]
 fn fans() {
-    let stopped = "nct6775/fan2 turned, and now has 0 RPM";
+    let stopped = "nct6775/fan2 turned before and is at 0 RPM now";
     let fine =
         |fans: u32| format!("2 sensors of 1 chips, none beyond its limits; {fans} fans turn");
     for (config, checks, health, reason) in [
@@ -81,7 +81,7 @@ fn fans() {
             r#"{"expected_fans":2}"#,
             vec![STAND, STAND],
             Health::Degraded,
-            "1 fans turn, expected are 2".to_owned(),
+            "1 fans turn, expected 2".to_owned(),
         ),
     ] {
         let (found, said, _) = run(config, &checks);

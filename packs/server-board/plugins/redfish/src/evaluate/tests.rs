@@ -56,7 +56,7 @@ fn trees_of_several_makers() {
             r#"{"ignored_parts":["PS2*","*Redundancy"]}"#,
             IDRAC,
             State::Degraded,
-            "Computer System Chassis (System.Embedded.1) calls itself Critical, and no part says why",
+            "Computer System Chassis (System.Embedded.1) reports Critical, but none of its parts does",
         ),
         (
             r#"{"expected_gpus":8}"#,
@@ -109,7 +109,7 @@ fn what_is_not_known_is_not_over() {
     let (states, events) = run("{}", &[Ok(IDRAC), Ok(&without)]);
     assert!(
         states[0].1.contains(
-            "1 resources cannot be read (/redfish/v1/Chassis/System.Embedded.1/Power gave HTTP 404)"
+            "1 resource cannot be read (/redfish/v1/Chassis/System.Embedded.1/Power gave HTTP 404)"
         ),
         "{states:?}"
     );

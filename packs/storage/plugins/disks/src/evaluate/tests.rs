@@ -56,7 +56,7 @@ fn run(config: &str, checks: &[&[Disk]]) -> (State, String, Vec<String>) {
 
 #[test]
 fn verdicts() {
-    let fine = "1 disks find themselves healthy";
+    let fine = "disks in good health: 1";
     let crc = |count: u32| sata(&format!(r#"{{"id":199,"raw":{{"value":{count}}}}}"#));
     let reported = |count: u32| {
         sata(&format!(
@@ -87,7 +87,7 @@ fn verdicts() {
             "{}",
             vec![nvme(r#","critical_warning":1,"available_spare":5"#)],
             State::Unhealthy,
-            "nvme0 (X, serial S1) finds itself failing: spare blocks below threshold",
+            "nvme0 (X, serial S1) reports that it is failing: spare blocks below threshold",
         ),
         (
             "{}",
@@ -157,19 +157,19 @@ fn verdicts() {
             r#"{"ignored_disks":["sd*"]}"#,
             vec![sata(r#"{"id":5,"raw":{"value":51}}"#)],
             State::Healthy,
-            "0 disks find themselves healthy",
+            "disks in good health: 0",
         ),
         (
             r#"{"expected_disks":2}"#,
             vec![nvme("")],
             State::Degraded,
-            "1 disks tell their health, expected are 2",
+            "1 disks report their health, expected 2",
         ),
         (
             "{}",
             vec![silent("sdb", Said::Nothing("Unknown USB bridge".into()))],
             State::Healthy,
-            "0 disks find themselves healthy; 1 do not tell (sdb: Unknown USB bridge)",
+            "disks in good health: 0; 1 do not report it (sdb: Unknown USB bridge)",
         ),
         (
             "{}",
@@ -178,13 +178,13 @@ fn verdicts() {
                 silent("nvme0", Said::Nothing("no such device".into())),
             ],
             State::Degraded,
-            "nvme0 (serial S1) does not tell its health any more (no such device)",
+            "nvme0 (serial S1) does not report its health any more (no such device)",
         ),
         (
             "{}",
             vec![nvme(""), silent("nvme0", Said::Asleep)],
             State::Healthy,
-            "0 disks find themselves healthy; 1 asleep",
+            "disks in good health: 0; 1 asleep",
         ),
     ] {
         let checks: Vec<&[Disk]> = disks.iter().map(std::slice::from_ref).collect();
@@ -226,7 +226,7 @@ fn what_a_silent_disk_had_is_not_over() {
     assert!(!counters.knows("nvme0"));
     assert_eq!(
         run("{}", &[&worn, &none]).1,
-        "nvme0 (serial S1) does not tell its health any more (the disk is gone)"
+        "nvme0 (serial S1) does not report its health any more (the disk is gone)"
     );
 }
 

@@ -220,13 +220,13 @@ const VERDICTS: &[(&str, Change, Health, &str)] = &[
         r#"{"min_hot_spares":1}"#,
         |_| {},
         Health::Degraded,
-        "c0 has 0 hot spares, expected are 1",
+        "c0 has 0 hot spares, expected 1",
     ),
     (
         r#"{"expected_controllers":2}"#,
         |_| {},
         Health::Degraded,
-        "1 controllers answer, expected are 2",
+        "1 controllers answer, expected 2",
     ),
 ];
 

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::component::builtin;
+use crate::builtin;
 
 /// Facts about one component's events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]

@@ -1,5 +1,10 @@
-//! Likely causes of Xids, as NVIDIA's table of Xid errors names them (<https://docs.nvidia.com/deploy/xid-errors/>, release
-//! r555). Codes for which it names none are absent.
+//! Likely causes of Xids and SXids, and where NVIDIA describes them. Those of Xids are as NVIDIA's table of Xid errors names
+//! them (<https://docs.nvidia.com/deploy/xid-errors/>, release r555). Codes for which it names none are absent.
+
+/// The component of Xids.
+pub(super) const XID: &str = "accelerator-nvidia-error-xid";
+/// The component of SXids.
+pub(super) const SXID: &str = "accelerator-nvidia-error-sxid";
 
 /// A cause, by its letter in [`TABLE`].
 static CAUSES: [(char, &str); 7] = [
@@ -47,8 +52,26 @@ static TABLE: [(&str, &[i64]); 19] = [
     ("a", &[106, 107]),
 ];
 
+/// Returns the likely causes of an error of a component by its code; empty where NVIDIA names none.
+pub fn of(component: &str, code: i64) -> Vec<&'static str> {
+    match component {
+        XID => of_xid(code),
+        SXID => vec!["an NVSwitch", "one of its NVLinks"],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns where NVIDIA describes the codes of a component; empty for a component without codes.
+pub fn reference(component: &str) -> &'static str {
+    match component {
+        XID => "https://docs.nvidia.com/deploy/xid-errors/",
+        SXID => "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/ (SXid errors)",
+        _ => "",
+    }
+}
+
 /// Returns the likely causes of an Xid; empty where NVIDIA names none.
-pub fn of_xid(code: i64) -> Vec<&'static str> {
+fn of_xid(code: i64) -> Vec<&'static str> {
     let letters = TABLE.iter().find(|(_, codes)| codes.contains(&code));
     let letters = letters.map_or("", |(letters, _)| *letters);
     let named = |letter: char| {
@@ -88,5 +111,8 @@ mod tests {
             ]
         );
         assert!(of_xid(9999).is_empty());
+        assert_eq!(of(XID, 48), ["hardware"]);
+        assert_eq!(of(SXID, 12028).len(), 2);
+        assert!(of("disk", 48).is_empty() && reference("disk").is_empty());
     }
 }
