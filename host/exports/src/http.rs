@@ -19,10 +19,14 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
-use crate::{Context, DeliveryError, peer::PeerCheck};
+use crate::{
+    Context, DeliveryError,
+    names::{self, Names},
+    peer::PeerCheck,
+};
 
-/// Longest that connecting may take, TLS included.
-const CONNECT: Duration = Duration::from_secs(5);
+/// Longest that connecting may take, the look-up of the name and TLS included.
+const CONNECT: Duration = names::LIMIT.saturating_add(Duration::from_secs(5));
 /// How long an unused connection stays open.
 const IDLE: Duration = Duration::from_secs(90);
 /// Most bytes of an answer that are read.
@@ -35,6 +39,7 @@ const SHOWN: usize = 200;
 pub struct Http {
     user_agent: String,
     shared: Arc<OnceLock<Client>>,
+    names: Names,
 }
 
 /// Why there is no client.
@@ -70,7 +75,14 @@ impl Http {
         Self {
             user_agent: user_agent.into(),
             shared: Arc::default(),
+            names: Names::default(),
         }
+    }
+
+    /// Returns what looks up the names of hosts for all exports.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// Returns a client: the shared one, or one that trusts these further certificates (PEM) or a named user. Blocks while
@@ -124,6 +136,7 @@ impl Http {
             // By this the check of peers knows a connection with TLS.
             .tls_info(true)
             .connector_layer(peers.clone())
+            .dns_resolver(self.names.clone())
             .user_agent(&self.user_agent)
             .redirect(redirect::Policy::none())
             // To the address in the settings and to no other: a proxy of the environment would see what is sent.
