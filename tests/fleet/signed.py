@@ -21,7 +21,7 @@ class SignedReceiver(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, key):
+    def __init__(self, key, port=0):
         # What was answered: when it came, and the record. What was read and not answered: ids.
         self.records, self.unanswered, self.refused = [], [], 0
         self.speaks = threading.Event()
@@ -52,7 +52,7 @@ class SignedReceiver(http.server.ThreadingHTTPServer):
             def log_message(self, *_):
                 pass
 
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", port), Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.address = f"http://127.0.0.1:{self.server_port}"
 
