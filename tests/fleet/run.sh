@@ -6,7 +6,7 @@
 #   run.sh outage GPUD [OPTIONS]    one machine: every engine is away at once, one of them half open, and comes back; nothing is
 #                                   lost, and repeats have their ids; two minutes (--seconds 20 --every 2 --json FILE)
 #   run.sh faults GPUD              one machine: names that cannot be looked up, certificates that are over, secrets that are
-#                                   replaced, a disk that is full, a wrong edit; three minutes, as root
+#                                   replaced, a full disk, a wrong edit, a clock that jumps; four minutes, as root
 #   run.sh size GPUD [OPTIONS]      many machines, an API server and PostgreSQL: what a fleet writes, and a storm of faults;
 #                                   about 15 minutes and 25 MiB for each machine (--nodes 200 --storm 5 --per-second 1
 #                                   --quiet 420 --json FILE)

@@ -22,6 +22,8 @@ class SignedReceiver(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, key, port=0):
+        # Seconds that the sender's clock may be wrong.
+        self.tolerance = 300
         # What was answered: when it came, and the record. What was read and not answered: ids.
         self.records, self.unanswered, self.refused = [], [], 0
         self.speaks = threading.Event()
@@ -35,7 +37,7 @@ class SignedReceiver(http.server.ThreadingHTTPServer):
                 body = self.rfile.read(int(self.headers["content-length"]))
                 now = time.time()
                 is_right = is_from_gpud(key, self.headers, body)
-                is_right = is_right and abs(now - int(self.headers["webhook-timestamp"])) < 300
+                is_right = is_right and abs(now - int(self.headers["webhook-timestamp"])) < receiver.tolerance
                 if not receiver.speaks.is_set():
                     receiver.unanswered += [one["id"] for one in json.loads(body)] if is_right else []
                     receiver.speaks.wait()

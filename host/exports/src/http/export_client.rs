@@ -11,7 +11,7 @@ use crate::{Context, DeliveryError, peer::PeerCheck};
 type MakeClient = fn(&Http, Option<&[u8]>, &PeerCheck) -> Result<Client, HttpError>;
 
 /// The HTTP client of an export. The export's `ca_file` is read at each use, and after it was replaced the client is made
-/// anew.
+/// again.
 #[derive(Debug, Default)]
 pub struct ExportClient {
     made: Option<Made>,
