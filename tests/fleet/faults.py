@@ -5,59 +5,25 @@ of one mebibyte. A webhook that nothing disturbs, `witness`, has to get every re
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
-import socket
-import ssl
-import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 from machine import XID, Machine
-from cluster import eventually, free_port
+from cluster import eventually
 from engines import wait_until_checked
 from servers import NotHere
 from signed import SignedReceiver
+from surroundings import NAME_SERVERS, NameServers, certificate, library_of_clocks, with_tls
 
-# Of this machine, and no other program's.
-NAME_SERVERS = ("127.18.15.53", "127.18.15.54", "127.18.15.55")
 # As many exports as would hold all of the daemon's threads if each held some.
 HANGING = 8
 # Far less than a look-up takes with those name servers, and far more than anything takes that is not held up.
 PROMPT = 15
 KEY = "a key of this test"
-
-
-class NameServers:
-    """Take questions and never answer."""
-
-    def __init__(self):
-        self.asked, self.sockets = 0, []
-        for address in NAME_SERVERS:
-            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            one.bind((address, 53))
-            self.sockets.append(one)
-            threading.Thread(target=self.swallow, args=(one,), daemon=True).start()
-
-    def swallow(self, one):
-        try:
-            while one.recv(512):
-                self.asked += 1
-        except OSError:
-            pass
-
-    def stop(self):
-        for one in self.sockets:
-            # Ends the waiting `recv` as well.
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            one.close()
 
 
 class Faults:
@@ -157,44 +123,10 @@ def names(faults):
     faults.says("hangs-0", r"host-0\.gpud\.example cannot be looked up: .*(resolution|not known)")
 
 
-def certificate(faults, name, days):
-    """Makes a certificate that is valid for so many days from now on; it is over if that is negative."""
-    path, begin = faults.work / f"{name}.pem", datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=10)
-    end = begin + datetime.timedelta(days=10 + days)
-    authority = faults.work / f"{name}-ca"
-    settings = faults.work / f"{name}.cnf"
-    settings.write_text("[ca]\ndefault_ca=own\n[own]\ndatabase=$ENV::INDEX\nnew_certs_dir=$ENV::FOLDER\nrand_serial=yes\n"
-                        "default_md=sha256\npolicy=any\nx509_extensions=facts\nunique_subject=no\n[any]\ncommonName=supplied\n"
-                        "[facts]\nsubjectAltName=IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n"
-                        "[req]\ndistinguished_name=name\nprompt=no\n[name]\nCN=receiver\n")
-    authority.mkdir()
-    (authority / "index").write_text("")
-    environment = {**os.environ, "INDEX": str(authority / "index"), "FOLDER": str(authority)}
-
-    def openssl(*words):
-        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, env=environment)
-
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", f"/CN={name}-ca",
-            "-keyout", authority / "ca.key", "-out", authority / "ca.pem")
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-config", settings, "-keyout", authority / "key.pem",
-            "-out", authority / "request.pem")
-    openssl("ca", "-batch", "-config", settings, "-cert", authority / "ca.pem", "-keyfile", authority / "ca.key", "-notext",
-            "-startdate", begin.strftime("%Y%m%d%H%M%SZ"), "-enddate", end.strftime("%Y%m%d%H%M%SZ"),
-            "-in", authority / "request.pem", "-out", path)
-    return path, authority / "key.pem", authority / "ca.pem"
-
-
-def with_tls(receiver, chain, key):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(chain, key)
-    receiver.socket = context.wrap_socket(receiver.socket, server_side=True)
-    return context
-
-
 def certificates(faults):
     """A certificate that is over is said; a new one, of another authority, is taken without a restart."""
     receiver = SignedReceiver(KEY.encode())
-    chain, key, authority = certificate(faults, "over", -1)
+    chain, key, authority = certificate(faults.work, "over", -1)
     context = with_tls(receiver, chain, key)
     trusted = faults.work / "trusted.pem"
     trusted.write_text(authority.read_text())
@@ -203,7 +135,7 @@ def certificates(faults):
     faults.change()
     faults.says("tls", "certificate expired|certificate has expired|expired")
     print(f"    {faults.reason('tls')}", flush=True)
-    chain, key, authority = certificate(faults, "fresh", 5)
+    chain, key, authority = certificate(faults.work, "fresh", 5)
     context.load_cert_chain(chain, key)
     faults.says("tls", "UnknownIssuer|unknown issuer")
     new = trusted.with_suffix(".new")
@@ -279,13 +211,6 @@ def wrong_edit(faults):
     faults.apply()
     assert "exports-file" not in faults.machine.reasons()
     faults.change()
-
-
-def library_of_clocks():
-    """Returns Debian's library that shows another time to a program, if it can be had."""
-    folders = [Path(entry).parent for entry in os.environ["PATH"].split(":") if entry] + [Path("/usr")]
-    found = [path for folder in folders for path in folder.glob("lib/*/faketime/libfaketimeMT.so.1")]
-    return found[0] if found else None
 
 
 def clock(faults):
