@@ -1,7 +1,7 @@
 #!/bin/bash
 # Fetches the programs that tests run for real (a registry, minisign, container runtimes, Prometheus, Alertmanager, Slurm,
-# PostgreSQL, qemu-user) from Debian, without installing them: a runtime that is installed and does not run would show in scans of this
-# machine.
+# PostgreSQL, qemu-user, a clock to set) from Debian, without installing them: a runtime that is installed and does not run
+# would show in scans of this machine.
 #
 #   tools.sh FOLDER     leaves them in FOLDER and prints the value for GPUD_TEST_TOOLS
 set -euo pipefail
@@ -14,7 +14,7 @@ postgresql=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: \(
 : "${postgresql:=postgresql-15}"
 mapfile -t libraries < <(apt-cache depends "$postgresql" 2>/dev/null |
     sed -n 's/^ *Depends: \(lib\(icu\|ldap\|pq\|xml2\)[^ ]*\)$/\1/p')
-for package in containerd docker-registry docker.io libhwloc15 libmunge2 libsasl2-2 minisign munge \
+for package in containerd docker-registry docker.io libfaketime libhwloc15 libmunge2 libsasl2-2 minisign munge \
     "${libraries[@]}" "$postgresql" "postgresql-client-${postgresql#postgresql-}" prometheus \
     prometheus-alertmanager qemu-user-static runc slurm-client slurm-wlm-basic-plugins slurmctld slurmd; do
     # The second time, nothing is fetched.

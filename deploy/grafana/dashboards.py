@@ -84,7 +84,7 @@ DASHBOARDS = {
                     ("count(instance:gpud_node_health:worst == 1) or vector(0)", "degraded"),
                     width=6,
                 ),
-                panel("GPUs", "stat", "short", ("sum(instance:gpud_gpus:count)", "GPUs"), width=6),
+                panel("GPUs", "stat", "short", ("sum(instance:gpud_gpus:count) or vector(0)", "GPUs"), width=6),
             ],
             [
                 panel(

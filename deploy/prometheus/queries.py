@@ -33,6 +33,21 @@ def rules(url):
                     yield f"rule {rule['name']}", part.strip()
 
 
+def incomplete_alerts(url):
+    """Yields what an alert lacks: its severity, a text for people, or a line in the documentation."""
+    page = (DEPLOY.parent / "docs/prometheus.md").read_text()
+    for group in get(url, "/api/v1/rules", {"type": "alert"})["data"]["groups"]:
+        for rule in group["rules"]:
+            name = rule["name"]
+            if rule["labels"].get("severity") not in ("critical", "warning"):
+                yield f"{name}: no severity"
+            for text in ("summary", "description", "runbook"):
+                if not rule["annotations"].get(text, "").strip():
+                    yield f"{name}: no {text}"
+            if f"| `{name}` |" not in page:
+                yield f"{name}: docs/prometheus.md does not have it"
+
+
 def get(url, path, query):
     with urllib.request.urlopen(f"{url}{path}?{urllib.parse.urlencode(query)}", timeout=10) as answer:
         return json.load(answer)
@@ -56,6 +71,8 @@ def main():
             if time.monotonic() > end:
                 sys.exit("Prometheus does not answer")
             time.sleep(0.5)
+    if lacks := list(incomplete_alerts(url)):
+        sys.exit("\n".join(lacks))
     missing = queries
     while missing and time.monotonic() < end:
         time.sleep(2)

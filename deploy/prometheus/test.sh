@@ -11,6 +11,7 @@ target=${CARGO_TARGET_DIR:-target}
 gpud=$(realpath -- "${1:-$target/debug/gpud}")
 mock=$(dirname -- "$gpud")/libgpud_nvml_mock.so
 [[ -e $mock ]] || mock=$(dirname -- "$gpud")/deps/libgpud_nvml_mock.so
+mock=${GPUD_TEST_NVML_MOCK:-$mock}
 export PATH="${GPUD_TEST_TOOLS:-$PATH}"
 for program in promtool prometheus; do
   command -v "$program" >/dev/null || { echo "NOT RUN: there is no $program (Debian: prometheus)" >&2; exit 77; }

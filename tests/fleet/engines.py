@@ -96,13 +96,16 @@ class Alertmanager:
         if not program:
             raise NotHere("there is no alertmanager (Debian: prometheus-alertmanager; or tests/tools.sh)")
         self.address = f"http://127.0.0.1:{free_port()}"
-        folder = Path(work)
+        self.folder = folder = Path(work)
         (folder / "alertmanager.yaml").write_text("route: {receiver: nobody}\nreceivers: [{name: nobody}]\n")
-        with open(folder / "alertmanager.log", "a") as log:
-            self.process = subprocess.Popen(
-                [*self.templates(program), program, f"--config.file={folder}/alertmanager.yaml", f"--storage.path={folder}/alertmanager",
-                 f"--web.listen-address={self.address.removeprefix('http://')}", "--cluster.listen-address="],
-                stdout=log, stderr=log)
+        self.command = [
+            *self.templates(program), program, f"--config.file={folder}/alertmanager.yaml", f"--storage.path={folder}/alertmanager",
+            f"--web.listen-address={self.address.removeprefix('http://')}", "--cluster.listen-address="]
+        self.start()
+
+    def start(self):
+        with open(self.folder / "alertmanager.log", "a") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
 
     def wait(self):
         eventually("Alertmanager answers", lambda: self.alerts() is not None)

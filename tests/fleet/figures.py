@@ -152,6 +152,8 @@ def main():
             time.sleep(min(150, options.idle))
             idle(table, *machines, options.idle)
         if options.only in (None, "latencies"):
+            # In Kubernetes nothing recovers in the first 15 seconds.
+            time.sleep(20 if options.only else 0)
             latencies(table, engines, machines[0], options.changes)
         if options.only in (None, "dead"):
             dead_endpoint(table, options.folder, options.gpud)

@@ -3,6 +3,10 @@
 #
 #   run.sh story GPUD               one machine, an API server, Slurm, Prometheus, Alertmanager, PostgreSQL, S3 and OTLP at once:
 #                                   an Xid 79 reaches all of them, and set-healthy clears all of them; about five minutes
+#   run.sh outage GPUD [OPTIONS]    one machine: every engine is away at once, one of them half open, and comes back; nothing is
+#                                   lost, and repeats have their ids; two minutes (--seconds 20 --every 2 --json FILE)
+#   run.sh faults GPUD              one machine: names that cannot be looked up, certificates that are over, secrets that are
+#                                   replaced, a full disk, a wrong edit, a clock that jumps; four minutes, as root
 #   run.sh size GPUD [OPTIONS]      many machines, an API server and PostgreSQL: what a fleet writes, and a storm of faults;
 #                                   about 15 minutes and 25 MiB for each machine (--nodes 200 --storm 5 --per-second 1
 #                                   --quiet 420 --json FILE)
@@ -16,11 +20,11 @@
 set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
 export PYTHONDONTWRITEBYTECODE=1
-usage() { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+usage() { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 1; }
 not_run() { echo "NOT RUN: $1" >&2; exit 77; }
 what=${1:-}
 gpud=${2:-${CARGO_TARGET_DIR:-$here/../../target}/debug/gpud}
-case $what in story | size | figures) ;; *) usage ;; esac
+case $what in story | outage | faults | size | figures) ;; *) usage ;; esac
 for program in openssl python3; do
     command -v "$program" >/dev/null || not_run "there is no $program"
 done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds kube-apiserver from its Go module and gets etcd from Debian, both once for each version.
+# Builds kube-apiserver and kubectl from their Go module and gets etcd from Debian, each once for each version.
 #
 #   apiserver.sh      leaves the programs in the folder of test tools and prints the folders to put before PATH
 #
@@ -16,7 +16,7 @@ not_run() {
 }
 
 # The programs appear under their final name when they are whole, so a run that is cut off leaves nothing half.
-apiserver=$cache/kube-apiserver-$version
+programs=$cache/kube-apiserver-$version
 etcd=$cache/etcd-server
 mkdir -p -- "$cache"
 exec 9>"$cache/.apiserver.lock"
@@ -35,8 +35,8 @@ if [[ ! -x $etcd/usr/bin/etcd ]]; then
     rm -rf -- "$work"
 fi
 
-if [[ ! -x $apiserver/kube-apiserver ]]; then
-    command -v go >/dev/null || not_run "kube-apiserver is built from its Go module, and there is no go"
+if [[ ! -x $programs/kube-apiserver || ! -x $programs/kubectl ]]; then
+    command -v go >/dev/null || not_run "kube-apiserver and kubectl are built from their Go module, and there is no go"
     export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
     source=$(go mod download -json "k8s.io/kubernetes@v$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p') || true
     [[ -d $source ]] || not_run "the Go module k8s.io/kubernetes v$version cannot be fetched"
@@ -44,6 +44,7 @@ if [[ ! -x $apiserver/kube-apiserver ]]; then
     trap 'chmod -R u+w -- "$work"; rm -rf -- "$work"' EXIT
     cp -r -- "$source" "$work/src"
     chmod -R u+w -- "$work/src"
+    mkdir -p -- "$programs"
     (
         cd "$work/src"
         # The module's own parts are published as modules too; in its repository they are folders.
@@ -52,10 +53,12 @@ if [[ ! -x $apiserver/kube-apiserver ]]; then
         for part in $parts; do
             go mod edit -dropreplace="$part" -require="$part@v0.${version#1.}"
         done
-        go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$version" \
-            -o "$work/kube-apiserver" ./cmd/kube-apiserver
-    ) >&2 || not_run "kube-apiserver $version cannot be built; the lines above say why"
-    mkdir -p -- "$apiserver"
-    mv -- "$work/kube-apiserver" "$apiserver/kube-apiserver"
+        for program in kube-apiserver kubectl; do
+            [[ ! -x $programs/$program ]] || continue
+            go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$version" \
+                -o "$work/$program" "./cmd/$program"
+            mv -- "$work/$program" "$programs/$program"
+        done
+    ) >&2 || not_run "kube-apiserver and kubectl $version cannot be built; the lines above say why"
 fi
-echo "$apiserver:$etcd/usr/bin"
+echo "$programs:$etcd/usr/bin"

@@ -199,6 +199,13 @@ class S3:
         with socket.socket() as one:
             return one.connect_ex(("127.0.0.1", self.behind)) == 0
 
+    def close(self):
+        """Refuses connections until `open`. What is in the bucket stays."""
+        self.gate.stop()
+
+    def open(self):
+        self.gate = Gate(self.behind, self.key, self.secret, self.gate.port)
+
     def stop(self):
         if self.process:
             self.gate.stop()

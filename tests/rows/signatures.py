@@ -46,12 +46,19 @@ def problem(method, target, headers, body, key, secret):
 class Gate:
     """Listens on a port of its own, and passes requests on to the server behind it."""
 
-    def __init__(self, behind, key, secret):
+    def __init__(self, behind, key, secret, port=0):
+        self.is_stopped = False
+        gate = self
+
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def pass_on(self):
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                if gate.is_stopped:
+                    # A connection that was open before.
+                    self.close_connection = True
+                    return
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 why = problem(self.command, self.path, headers, body, key, secret)
                 if why:
@@ -78,11 +85,12 @@ class Gate:
             def log_message(self, *_):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):
+        self.is_stopped = True
         self.server.shutdown()
         self.server.server_close()

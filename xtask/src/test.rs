@@ -151,6 +151,11 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
             vec!["daemon", gpud],
         ),
         (
+            "lines for kubectl in the documentation",
+            "tests/kubernetes/run.sh",
+            vec!["commands", gpud],
+        ),
+        (
             "an OpenTelemetry collector",
             "tests/otlp/run.sh",
             vec![gpud],
@@ -159,6 +164,16 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
             "all engines at once",
             "tests/fleet/run.sh",
             vec!["story", gpud],
+        ),
+        (
+            "all engines away at once",
+            "tests/fleet/run.sh",
+            vec!["outage", gpud],
+        ),
+        (
+            "exports in bad surroundings",
+            "tests/fleet/run.sh",
+            vec!["faults", gpud],
         ),
         ("the page in Chromium", "tests/page/run.sh", vec![gpud]),
     ] {

@@ -4,10 +4,11 @@
 //! followed: a signed body is sent to the place that the operator named and to no other. No proxy is used. A program of this
 //! machine that is reached without TLS gets nothing unless [`PeerCheck`] lets it.
 
+mod export_client;
+
 use std::{
     error::Error as _,
     fmt,
-    path::Path,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -19,10 +20,16 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
-use crate::{Context, DeliveryError, peer::PeerCheck};
+pub use export_client::ExportClient;
 
-/// Longest that connecting may take, TLS included.
-const CONNECT: Duration = Duration::from_secs(5);
+use crate::{
+    DeliveryError,
+    names::{self, Names},
+    peer::PeerCheck,
+};
+
+/// Longest that connecting may take, the look-up of the name and TLS included.
+const CONNECT: Duration = names::LIMIT.saturating_add(Duration::from_secs(5));
 /// How long an unused connection stays open.
 const IDLE: Duration = Duration::from_secs(90);
 /// Most bytes of an answer that are read.
@@ -35,6 +42,7 @@ const SHOWN: usize = 200;
 pub struct Http {
     user_agent: String,
     shared: Arc<OnceLock<Client>>,
+    names: Names,
 }
 
 /// Why there is no client.
@@ -70,7 +78,14 @@ impl Http {
         Self {
             user_agent: user_agent.into(),
             shared: Arc::default(),
+            names: Names::default(),
         }
+    }
+
+    /// Returns what looks up the names of hosts for all exports.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     /// Returns a client: the shared one, or one that trusts these further certificates (PEM) or a named user. Blocks while
@@ -124,6 +139,7 @@ impl Http {
             // By this the check of peers knows a connection with TLS.
             .tls_info(true)
             .connector_layer(peers.clone())
+            .dns_resolver(self.names.clone())
             .user_agent(&self.user_agent)
             .redirect(redirect::Policy::none())
             // To the address in the settings and to no other: a proxy of the environment would see what is sent.
@@ -176,50 +192,6 @@ impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Http({})", self.user_agent)
     }
-}
-
-/// Returns the client of an export: the shared one, or one that trusts the certificates of its `ca_file` as well.
-///
-/// # Errors
-/// A transient error: the operator may fix the file.
-pub async fn client_of(context: &Context, ca_file: Option<&Path>) -> Result<Client, DeliveryError> {
-    client_by(Http::client, context, ca_file).await
-}
-
-/// Does the same for a client that speaks HTTP/2 and nothing else.
-///
-/// # Errors
-/// As above.
-#[cfg(feature = "otlp")]
-pub async fn http2_client_of(
-    context: &Context,
-    ca_file: Option<&Path>,
-) -> Result<Client, DeliveryError> {
-    client_by(Http::http2_client, context, ca_file).await
-}
-
-/// Makes a client that trusts these authorities, or those of the system, and checks the programs of this machine.
-type MakeClient = fn(&Http, Option<&[u8]>, &PeerCheck) -> Result<Client, HttpError>;
-
-async fn client_by(
-    make: MakeClient,
-    context: &Context,
-    ca_file: Option<&Path>,
-) -> Result<Client, DeliveryError> {
-    let environment = &context.environment;
-    let (http, secrets) = (environment.http.clone(), Arc::clone(&environment.secrets));
-    let peers = context.peers();
-    let ca_file = ca_file.map(Path::to_owned);
-    let made = tokio::task::spawn_blocking(move || {
-        let Some(path) = ca_file else {
-            return make(&http, None, &peers).map_err(|error| error.to_string());
-        };
-        let pem = secrets.file(&path)?;
-        let client = make(&http, Some(&pem), &peers);
-        client.map_err(|error| format!("{}: {error}", path.display()))
-    });
-    let made = made.await.unwrap_or_else(|error| Err(error.to_string()));
-    made.map_err(DeliveryError::transient)
 }
 
 /// Sends a request and reads the beginning of the answer. `what` names the request in errors, without secrets.

@@ -32,6 +32,7 @@ pub mod kubernetes;
 mod last_healths;
 mod metric_status;
 pub mod metrics;
+pub mod names;
 #[cfg(feature = "otlp")]
 pub mod otlp;
 #[cfg(feature = "s3")]

@@ -136,7 +136,8 @@ impl Status {
         self.failures.fetch_add(1, Ordering::Relaxed);
         let mut inner = self.inner();
         let is_first = inner.failing_since.is_none();
-        inner.failing_since.get_or_insert(now);
+        // After the clock was set back: at least since then.
+        inner.failing_since = Some(inner.failing_since.map_or(now, |since| since.min(now)));
         inner.last_error = Some(shortened(error));
         inner.next_try = Some(next_try);
         is_first
@@ -199,10 +200,18 @@ impl StatusView {
         self.queued + self.spooled
     }
 
-    /// Returns how long the oldest waiting record has been waiting, milliseconds; 0 if none waits, or the clock went back.
+    /// Returns how long the oldest waiting record has been waiting, milliseconds; 0 if none waits. Where the clock was set back
+    /// behind the record's time, it is how long nothing could be delivered.
     pub fn lag_ms(&self, now: UnixMillis) -> u64 {
-        self.oldest_waiting
-            .map_or(0, |time| now.saturating_sub(time))
+        let Some(time) = self.oldest_waiting else {
+            return 0;
+        };
+        let since = if time <= now {
+            Some(time)
+        } else {
+            self.failing_since
+        };
+        since.map_or(0, |since| now.saturating_sub(since))
     }
 
     /// Judges it: healthy while everything arrives, degraded while something waits or was lost within the last hour.
@@ -282,6 +291,24 @@ pub(crate) fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_hides_no_outage() {
+        let status = Status::default();
+        status.set_spooled(1);
+        status.set_oldest_waiting(Some(1_000_000));
+        assert!(status.failed("down", 1_000_000, 1_001_000));
+        let at = |now| status.view().verdict(now).1;
+        assert_eq!(status.view().lag_ms(500_000), 0);
+        assert!(
+            !status.failed("down", 500_000, 501_000),
+            "it is the same outage"
+        );
+        assert!(at(530_000).contains("for 30 s: down"), "{}", at(530_000));
+        assert_eq!(status.view().lag_ms(530_000), 30_000);
+        // Set right again.
+        assert_eq!(status.view().lag_ms(1_060_000), 60_000);
+    }
 
     #[test]
     fn the_verdict_says_what_waits_and_what_was_lost() {

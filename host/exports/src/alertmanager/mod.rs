@@ -9,13 +9,13 @@ mod tests;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use reqwest::{Client, Method};
+use reqwest::Method;
 use serde::Deserialize;
 
 use crate::{
     Context, DeliveryError, Record, Snapshot, StateExport, UnixMillis,
     config::{Address, Span},
-    http,
+    http::{self, ExportClient},
     secret::Secret,
 };
 use alerts::{Alert, Firing, Labels, alert, firing};
@@ -90,7 +90,7 @@ impl Settings {
 #[derive(Debug)]
 pub struct Alertmanager {
     settings: Settings,
-    client: Option<Client>,
+    client: ExportClient,
     /// Alerts that fire there as far as is known.
     fired: BTreeMap<Labels, Firing>,
 }
@@ -100,7 +100,7 @@ impl Alertmanager {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            client: None,
+            client: ExportClient::default(),
             fired: BTreeMap::new(),
         }
     }
@@ -125,14 +125,8 @@ impl Alertmanager {
         let url = url.map_err(DeliveryError::transient)?;
         let url = format!("{}/api/v2/alerts", url.trim_end_matches('/'));
         let what = http::name_of(&Method::POST, &url);
-        let client = match &self.client {
-            Some(client) => client.clone(),
-            None => {
-                let ca_file = self.settings.ca_file.as_deref();
-                let made = http::client_of(context, ca_file).await?;
-                self.client.insert(made).clone()
-            }
-        };
+        let ca_file = self.settings.ca_file.as_deref();
+        let client = self.client.get(context, ca_file).await?;
         for part in alerts.chunks(AT_ONCE) {
             let body = serde_json::to_vec(part)
                 .map_err(|error| DeliveryError::transient(error.to_string()))?;

@@ -15,7 +15,10 @@ use super::{
     reading::Reading,
     settings::{HttpTarget, Settings},
 };
-use crate::{Context, DeliveryError, UnixMillis, http};
+use crate::{
+    Context, DeliveryError, UnixMillis,
+    http::{self, ExportClient},
+};
 #[cfg(feature = "s3")]
 use crate::{
     csv, partition,
@@ -27,8 +30,8 @@ use crate::{
 pub enum Target {
     /// The standard output.
     Stdout,
-    /// An HTTP endpoint, with its client once there is one.
-    Http(HttpTarget, Option<Client>),
+    /// An HTTP endpoint, with its client.
+    Http(HttpTarget, Box<ExportClient>),
     /// A table.
     #[cfg(feature = "postgres")]
     Postgres(Box<Serials>),
@@ -50,7 +53,7 @@ impl Target {
             return Self::S3(Box::new((target.clone(), bucket)));
         }
         match &settings.http {
-            Some(target) => Self::Http(target.clone(), None),
+            Some(target) => Self::Http(target.clone(), Box::default()),
             None => Self::Stdout,
         }
     }
@@ -70,14 +73,7 @@ impl Target {
         match self {
             Self::Stdout => to_stdout(readings).await,
             Self::Http(target, client) => {
-                let client = match client {
-                    Some(client) => client.clone(),
-                    None => {
-                        let ca_file = target.ca_file.as_deref();
-                        let made = http::client_of(context, ca_file).await?;
-                        client.insert(made).clone()
-                    }
-                };
+                let client = client.get(context, target.ca_file.as_deref()).await?;
                 post(target, &client, readings, context).await
             }
             #[cfg(feature = "postgres")]

@@ -8,7 +8,7 @@ use reqwest::{
     Client, Method, RequestBuilder,
     header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
 use super::{
     grpc, pairs,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Context, DeliveryError,
-    http::{self, Answer},
+    http::{self, Answer, ExportClient},
     secret::SecretValue,
 };
 
@@ -56,8 +56,7 @@ impl Signal {
 #[derive(Debug, Clone)]
 pub struct Connection {
     settings: Arc<Settings>,
-    /// Made when it is first needed.
-    client: Arc<OnceCell<Client>>,
+    client: Arc<Mutex<ExportClient>>,
 }
 
 impl Connection {
@@ -110,14 +109,12 @@ impl Connection {
     }
 
     async fn client(&self, protocol: Protocol, context: &Context) -> Result<Client, DeliveryError> {
-        let make = || async {
-            let ca_file = self.settings.ca_file.as_deref();
-            match protocol {
-                Protocol::Grpc => http::http2_client_of(context, ca_file).await,
-                Protocol::Http => http::client_of(context, ca_file).await,
-            }
-        };
-        self.client.get_or_try_init(make).await.cloned()
+        let ca_file = self.settings.ca_file.as_deref();
+        let mut client = self.client.lock().await;
+        match protocol {
+            Protocol::Grpc => client.get_http2(context, ca_file).await,
+            Protocol::Http => client.get(context, ca_file).await,
+        }
     }
 
     /// Returns the headers of the settings. Secrets are read each time.

@@ -3,13 +3,13 @@
 use std::{fmt, io, time::Duration};
 
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 
 use super::{
     settings::{Server, TlsMode},
     socket,
 };
-use crate::{Context, DeliveryError};
+use crate::{Context, DeliveryError, names::Names};
 
 /// How long a connection is silent before its peer is asked for a sign of life.
 const KEEPALIVE: Duration = Duration::from_secs(30);
@@ -26,7 +26,8 @@ pub async fn connect(
 ) -> Result<TcpStream, DeliveryError> {
     let target = server.shown();
     let failed = |error: &dyn fmt::Display| DeliveryError::transient(format!("{target}: {error}"));
-    let connected = to_any_address(server, limit).await;
+    let names = context.environment.http.names();
+    let connected = to_any_address(server, names, limit).await;
     let stream =
         connected.map_err(|error| failed(&format!("error connecting to server: {error}")))?;
     set_up(&stream, context.timeout).map_err(|error| failed(&error))?;
@@ -42,16 +43,23 @@ pub async fn connect(
     Ok(stream)
 }
 
-async fn to_any_address(server: &Server, limit: Duration) -> io::Result<TcpStream> {
-    let mut error = io::Error::from(io::ErrorKind::NotFound);
-    for address in lookup_host((server.host.as_str(), server.port)).await? {
-        let connected = tokio::time::timeout(limit, TcpStream::connect(address)).await;
+/// Connects to the first address of a server that answers, `limit` for each of them.
+async fn to_any_address(
+    server: &Server,
+    names: &Names,
+    limit: Duration,
+) -> Result<TcpStream, String> {
+    let addresses = names.addresses(&server.host).await;
+    let mut why = String::new();
+    for address in addresses.map_err(|error| error.to_string())? {
+        let connecting = TcpStream::connect((address, server.port));
+        let connected = tokio::time::timeout(limit, connecting).await;
         match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
             Ok(stream) => return Ok(stream),
-            Err(refused) => error = refused,
+            Err(error) => why = error.to_string(),
         }
     }
-    Err(error)
+    Err(why)
 }
 
 /// Sets what ends a connection whose server is gone.

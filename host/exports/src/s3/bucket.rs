@@ -13,13 +13,14 @@ use super::{
     object::Object,
     settings::{BucketSettings, CredentialSource},
 };
-use crate::{Context, DeliveryError, http, secret::SecretValue, status::shortened};
+use crate::{Context, DeliveryError, http::ExportClient, secret::SecretValue, status::shortened};
 
 /// A bucket that objects are written to.
 pub struct Bucket {
     settings: BucketSettings,
-    /// Made when it is first needed, and again when the keys are others.
-    open: Option<(Keys, Arc<AmazonS3>)>,
+    client: ExportClient,
+    /// Made when it is first needed, and again when the keys or the client are others.
+    open: Option<((Keys, u64), Arc<AmazonS3>)>,
 }
 
 /// The keys of the settings, as they are now.
@@ -42,6 +43,7 @@ impl Bucket {
     pub fn new(settings: BucketSettings) -> Self {
         Self {
             settings,
+            client: ExportClient::default(),
             open: None,
         }
     }
@@ -77,13 +79,14 @@ impl Bucket {
 
     async fn store(&mut self, context: &Context) -> Result<Arc<AmazonS3>, DeliveryError> {
         let keys = self.keys(context).await?;
+        let ca_file = self.settings.ca_file.as_deref();
+        let client = self.client.get(context, ca_file).await?;
+        let used = (keys, self.client.count());
         if let Some((known, store)) = &self.open
-            && *known == keys
+            && *known == used
         {
             return Ok(Arc::clone(store));
         }
-        let ca_file = self.settings.ca_file.as_deref();
-        let client = http::client_of(context, ca_file).await?;
         let settings = &self.settings;
         let mut builder = match settings.credentials {
             Some(CredentialSource::Environment) => AmazonS3Builder::from_env(),
@@ -110,20 +113,20 @@ impl Bucket {
         if let Some(address) = settings.address() {
             builder = builder.with_endpoint(address);
         }
-        if let Some(id) = &keys.access_key_id {
+        if let Some(id) = &used.0.access_key_id {
             builder = builder.with_access_key_id(id.expose());
         }
-        if let Some(key) = &keys.secret_access_key {
+        if let Some(key) = &used.0.secret_access_key {
             builder = builder.with_secret_access_key(key.expose());
         }
-        if let Some(token) = &keys.session_token {
+        if let Some(token) = &used.0.session_token {
             builder = builder.with_token(token.expose());
         }
         let store = builder.build().map_err(|error| {
             DeliveryError::transient(format!("{}: {}", settings.shown(), chain(&error)))
         })?;
         let store = Arc::new(store);
-        self.open = Some((keys, Arc::clone(&store)));
+        self.open = Some((used, Arc::clone(&store)));
         Ok(store)
     }
 

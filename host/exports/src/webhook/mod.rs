@@ -11,7 +11,7 @@ mod template;
 mod tests;
 
 use reqwest::{
-    Client, Method,
+    Method,
     header::{CONTENT_TYPE, HeaderValue},
 };
 use uuid::Uuid;
@@ -20,14 +20,16 @@ pub use settings::{KIND, Mode, Settings};
 pub use sign::signature;
 pub use template::{Template, TemplateError};
 
-use crate::{Context, DeliveryError, Export, Record, http};
+use crate::{
+    Context, DeliveryError, Export, Record,
+    http::{self, ExportClient},
+};
 
 /// The webhook at work.
 #[derive(Debug)]
 pub struct Webhook {
     settings: Settings,
-    /// Made when it is first needed.
-    client: Option<Client>,
+    client: ExportClient,
 }
 
 /// One request.
@@ -43,7 +45,7 @@ impl Webhook {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            client: None,
+            client: ExportClient::default(),
         }
     }
 
@@ -98,7 +100,8 @@ impl Webhook {
         let url = self.settings.url.read(secrets).await;
         let url = url.map_err(DeliveryError::transient)?;
         let what = http::name_of(&Method::POST, &url);
-        let client = self.client(context).await?;
+        let ca_file = self.settings.ca_file.as_deref();
+        let client = self.client.get(context, ca_file).await?;
         let mut request = client
             .post(&url)
             .timeout(context.timeout)
@@ -125,15 +128,6 @@ impl Webhook {
         }
         let answer = http::send(request.body(outgoing.body), &what).await?;
         answer.into_delivered(&what)
-    }
-
-    async fn client(&mut self, context: &Context) -> Result<Client, DeliveryError> {
-        if let Some(client) = &self.client {
-            return Ok(client.clone());
-        }
-        let client = crate::http::client_of(context, self.settings.ca_file.as_deref()).await?;
-        self.client = Some(client.clone());
-        Ok(client)
     }
 }
 

@@ -66,6 +66,22 @@ async fn bench(port: u16, ca_file: Option<&std::path::Path>) -> Bench {
     bench
 }
 
+/// The authority of a server changes while gpud runs: the file of the new one counts at the next try.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replaced_file_of_authorities_counts_at_the_next_try() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    let (_, of_before) = serve(2090).await;
+    let (port, pem) = serve(2090).await;
+    std::fs::write(&ca_file, of_before).unwrap();
+    let bench = bench(port, Some(&ca_file)).await;
+    bench.says("ops", "certificate").await;
+    assert_eq!(bench.view("ops").delivered, 0);
+    std::fs::write(&ca_file, pem).unwrap();
+    eventually(|| (bench.view("ops").delivered == 1).then_some(())).await;
+    bench.exports.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_are_verified_and_users_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
