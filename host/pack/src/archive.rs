@@ -98,7 +98,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Pack, PackRefusal> {
 /// Writes a pack as an archive.
 ///
 /// # Errors
-/// [`PackRefusal`]: a path does not fit a header, which [`super::check_path`] rules out.
+/// [`PackRefusal`]: a path does not fit a header, which `check_path` rules out.
 pub fn to_bytes(pack: &Pack) -> Result<Vec<u8>, PackRefusal> {
     let failed =
         |error: std::io::Error| PackRefusal(format!("the archive cannot be made: {error}"));
@@ -174,7 +174,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pack::{SUMS_FILE, content::tests::pack};
+    use crate::{SUMS_FILE, content::tests::pack};
 
     fn header(path: &str, kind: EntryType, size: u64) -> Header {
         let mut header = Header::new_ustar();

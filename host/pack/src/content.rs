@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Digests of all other files, in the form of `sha256sum`.
-pub const SUMS_FILE: &str = "SHA256SUMS";
+pub(crate) const SUMS_FILE: &str = "SHA256SUMS";
 /// The signature over [`SUMS_FILE`], in the form of minisign.
 pub const SIGNATURE_FILE: &str = "SHA256SUMS.minisig";
 /// Largest signature, bytes.
@@ -28,14 +28,14 @@ pub struct Pack {
 
 /// The files of a pack while they are collected, within a pack's bounds.
 #[derive(Debug, Default)]
-pub struct PackFiles {
+pub(crate) struct PackFiles {
     files: BTreeMap<String, Vec<u8>>,
     bytes: usize,
 }
 
 impl PackFiles {
     /// How large the next file may be at most.
-    pub fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         MAX_BYTES.saturating_sub(self.bytes).min(MAX_FILE_BYTES)
     }
 
@@ -43,7 +43,7 @@ impl PackFiles {
     ///
     /// # Errors
     /// [`PackRefusal`]: its path, its size, or one of that path is there already.
-    pub fn add(&mut self, path: &str, content: Vec<u8>) -> Result<(), PackRefusal> {
+    pub(crate) fn add(&mut self, path: &str, content: Vec<u8>) -> Result<(), PackRefusal> {
         check_path(path)?;
         if content.len() > self.room() {
             return Err(PackRefusal(format!(
@@ -66,7 +66,7 @@ impl PackFiles {
     ///
     /// # Errors
     /// [`PackRefusal`], naming the file.
-    pub fn into_pack(mut self, built: bool) -> Result<Pack, PackRefusal> {
+    pub(crate) fn into_pack(mut self, built: bool) -> Result<Pack, PackRefusal> {
         let sums = self.files.remove(SUMS_FILE);
         let signature = self.files.remove(SIGNATURE_FILE);
         let signature = match (signature, built) {
@@ -119,7 +119,7 @@ impl Pack {
     }
 
     /// All of its files with digests and signature, by path.
-    pub fn all_files(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn all_files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = self.files.clone();
         all.insert(SUMS_FILE.to_owned(), self.sums().into_bytes());
         if let Some(signature) = &self.signature {
@@ -174,13 +174,16 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
+pub(crate) mod tests {
+    use std::{fs, path::Path};
 
-    pub const MANIFEST: &str = "name: acme\nvendor: Acme\nversion: 1.0.0\ndocs: README.md\nplugins:\n- {name: acme-fans, file: fans.wasm, \
+    use super::*;
+    use crate::spec::{self, PluginFile};
+
+    pub(crate) const MANIFEST: &str = "name: acme\nvendor: Acme\nversion: 1.0.0\ndocs: README.md\nplugins:\n- {name: acme-fans, file: fans.wasm, \
          grants: {kmsg: true}}\n";
 
-    pub fn collected(manifest: &str, fans: &[u8]) -> PackFiles {
+    pub(crate) fn collected(manifest: &str, fans: &[u8]) -> PackFiles {
         let mut collected = PackFiles::default();
         collected
             .add("pack.yaml", manifest.as_bytes().to_vec())
@@ -190,8 +193,16 @@ pub(super) mod tests {
         collected
     }
 
-    pub fn pack() -> Pack {
+    pub(crate) fn pack() -> Pack {
         collected(MANIFEST, b"wasm").into_pack(true).unwrap()
+    }
+
+    /// Reads the spec of an installed pack, as the daemon does.
+    pub(crate) fn read_spec(path: &Path) -> PluginFile {
+        let text = fs::read(path).unwrap();
+        spec::parse(&text, &path.display().to_string(), &|list| {
+            Err(format!("{} is not read", list.display()))
+        })
     }
 
     fn again(change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Result<Pack, PackRefusal> {

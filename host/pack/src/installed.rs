@@ -19,7 +19,7 @@ use super::{Manifest, Pack, PackRefusal, beyond, signature::Signer};
 use crate::node::trusted::{self, Opener, OwnFolder};
 
 /// The folder of packs inside the data folder.
-pub const FOLDER: &str = "packs";
+const FOLDER: &str = "packs";
 /// Where a version is written before it has its name.
 const UNFINISHED: &str = ".unfinished-";
 /// Before the record in a spec.
@@ -108,22 +108,11 @@ impl Packs {
         Ok(specs)
     }
 
-    /// What is installed, by name; and specs that are not understood.
-    ///
-    /// # Errors
-    /// [`PackRefusal`]: the folder cannot be read.
-    pub fn list(&self) -> Result<Vec<Result<Record, PackRefusal>>, PackRefusal> {
-        let specs = self
-            .specs()
-            .map_err(|error| PackRefusal(format!("{}: {error}", self.folder.display())))?;
-        Ok(specs.iter().map(|spec| self.record(spec)).collect())
-    }
-
     /// What is installed under a name.
     ///
     /// # Errors
     /// [`PackRefusal`]: its spec is there and not understood.
-    pub fn get(&self, name: &str) -> Result<Option<Record>, PackRefusal> {
+    pub(crate) fn get(&self, name: &str) -> Result<Option<Record>, PackRefusal> {
         let spec = self.spec(name);
         match fs::symlink_metadata(&spec) {
             Ok(_) => self.record(&spec).map(Some),
@@ -136,7 +125,7 @@ impl Packs {
     ///
     /// # Errors
     /// As [`Packs::get`].
-    pub fn asks_beyond(&self, pack: &Pack) -> Result<Vec<String>, PackRefusal> {
+    fn asks_beyond(&self, pack: &Pack) -> Result<Vec<String>, PackRefusal> {
         let nothing = Manifest {
             plugins: Vec::new(),
             ..pack.manifest.clone()
@@ -390,10 +379,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        pack::content::tests::{MANIFEST, collected, pack},
-        plugins::file,
-    };
+    use crate::content::tests::{MANIFEST, collected, pack, read_spec};
 
     const APPROVED: Decisions = Decisions {
         approved: true,
@@ -412,10 +398,15 @@ mod tests {
 
     fn wasm(packs: &Packs) -> (PathBuf, Value) {
         let spec = packs.folder().join("acme.yaml");
-        let read = file::read(&spec, Opener::of_daemon()).unwrap();
+        let read = read_spec(&spec);
         assert!(read.problems.is_empty(), "{:?}", read.problems);
         let wasm = read.plugins[0].spec.wasm.clone().unwrap();
         (packs.folder().join(wasm.path), wasm.config)
+    }
+
+    fn list(packs: &Packs) -> Vec<Result<Record, PackRefusal>> {
+        let specs = packs.specs().unwrap();
+        specs.iter().map(|spec| packs.record(spec)).collect()
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -431,14 +422,14 @@ mod tests {
     fn a_pack_becomes_a_spec_that_the_daemon_reads() {
         let home = tempfile::tempdir().unwrap();
         let packs = Packs::of(home.path());
-        assert!(packs.list().unwrap().is_empty());
+        assert!(list(&packs).is_empty());
         let installed = packs.install(&pack(), None, APPROVED).unwrap();
         assert_eq!(installed.before, None);
         let (component, config) = wasm(&packs);
         assert_eq!(fs::read(component).unwrap(), b"wasm");
         assert_eq!(config, json!({}));
         assert_eq!(packs.get("acme").unwrap().unwrap(), installed.record);
-        assert_eq!(packs.list().unwrap(), [Ok(installed.record)]);
+        assert_eq!(list(&packs), [Ok(installed.record)]);
         assert_eq!(names(packs.folder()), [".lock", "acme", "acme.yaml"]);
     }
 
@@ -577,7 +568,7 @@ mod tests {
         let packs = Packs::of(home.path());
         packs.install(&pack(), None, APPROVED).unwrap();
         fs::write(packs.folder().join("own.yaml"), "- plugin_name: x\n").unwrap();
-        let list = packs.list().unwrap();
+        let list = list(&packs);
         assert!(list[0].is_ok());
         let refusal = list[1].clone().unwrap_err().to_string();
         assert!(refusal.contains("own.yaml was not written by"), "{refusal}");

@@ -183,12 +183,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        pack::{
-            content::tests::pack,
-            installed::Decisions,
-            signature::{SecretKey, Signer},
-        },
-        plugins::file,
+        content::tests::{pack, read_spec},
+        installed::Decisions,
+        signature::{SecretKey, Signer},
     };
 
     struct Site {
@@ -229,15 +226,14 @@ mod tests {
         fn damage_after(&self, path: &Path, change: impl Fn(&str) -> String) -> String {
             let before = fs::read_to_string(path).unwrap();
             fs::write(path, change(&before)).unwrap();
-            let read = file::read(&self.spec(), Opener::of_daemon());
-            let message = match (self.verify(), read) {
-                (Ok(pack), Ok(read)) => {
+            let message = match self.verify() {
+                Ok(pack) => {
                     let mut damage = pack.damage();
-                    let entries = pack.check_entries(&read.plugins);
+                    let entries = pack.check_entries(&read_spec(&self.spec()).plugins);
                     damage.extend(entries.err().map(|PackRefusal(why)| why));
                     damage.join("; ")
                 }
-                (Err(PackRefusal(why)), _) | (_, Err(why)) => why,
+                Err(PackRefusal(why)) => why,
             };
             fs::write(path, before).unwrap();
             message
@@ -249,8 +245,8 @@ mod tests {
         let site = Site::new();
         let pack = site.verify().unwrap();
         assert_eq!(pack.damage(), Vec::<String>::new());
-        let read = file::read(&site.spec(), Opener::of_daemon()).unwrap();
-        pack.check_entries(&read.plugins).unwrap();
+        pack.check_entries(&read_spec(&site.spec()).plugins)
+            .unwrap();
         for name in ["fans.wasm", "README.md", MANIFEST_FILE, SUMS_FILE] {
             let message = site.damage_after(&pack.folder.join(name), |text| format!("{text} "));
             assert!(

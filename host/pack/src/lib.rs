@@ -4,8 +4,17 @@
 //! A pack is `pack.yaml` ([`Manifest`]), the files that it names, `SHA256SUMS` over all of them (in the form of
 //! `sha256sum`), and `SHA256SUMS.minisig` over that (in the form of minisign): both can be checked without gpud.
 //! [`archive`] reads and writes it, [`signature`] signs and verifies, [`installed`] puts it into the data folder, [`oci`]
-//! brings it to a registry and back, [`intact`] finds out whether an
-//! installed one is still what was signed. Everything that comes in is bounded and untrusted until its signature was verified.
+//! brings it to a registry and back, [`intact`] finds out whether an installed one is still what was signed. Everything that
+//! comes in is bounded and untrusted until its signature was verified. Nothing here knows a daemon or a command line.
+
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_node as node;
+use gpud_runtime::capability;
+use gpud_spec as spec;
 
 pub mod archive;
 mod content;
@@ -15,8 +24,11 @@ mod manifest;
 pub mod oci;
 pub mod signature;
 
-pub use content::{Pack, SIGNATURE_FILE, SUMS_FILE, hex};
-pub use manifest::{MANIFEST_FILE, Manifest, Needs, PackPlugin, beyond};
+pub use content::{Pack, SIGNATURE_FILE, hex};
+pub use manifest::{Manifest, Needs, PackPlugin, beyond};
+
+use content::SUMS_FILE;
+use manifest::MANIFEST_FILE;
 
 /// Why a pack was refused, in words for the operator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,19 +43,19 @@ impl PackRefusal {
 }
 
 /// Largest archive, and the most that all files of a pack hold together, bytes.
-pub const MAX_BYTES: usize = 256 << 20;
+pub(crate) const MAX_BYTES: usize = 256 << 20;
 /// Largest single file, bytes; an interpreter with its library is about 20 MB.
-pub const MAX_FILE_BYTES: usize = 128 << 20;
+pub(crate) const MAX_FILE_BYTES: usize = 128 << 20;
 /// Most files.
-pub const MAX_FILES: usize = 1000;
+pub(crate) const MAX_FILES: usize = 1000;
 /// Longest path inside a pack, bytes: what a plain tar header holds.
-pub const MAX_PATH: usize = 100;
+pub(crate) const MAX_PATH: usize = 100;
 
 /// Whether a path inside a pack is one: relative, of plain segments, without anything that leads elsewhere.
 ///
 /// # Errors
 /// [`PackRefusal`], naming the path.
-pub fn check_path(path: &str) -> Result<(), PackRefusal> {
+pub(crate) fn check_path(path: &str) -> Result<(), PackRefusal> {
     let refuse = |why: &str| Err(PackRefusal(format!("path {path:?} in the pack {why}")));
     if path.is_empty() || path.len() > MAX_PATH {
         return refuse(&format!("is empty or longer than {MAX_PATH} bytes"));

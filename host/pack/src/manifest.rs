@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Its name inside a pack.
-pub const MANIFEST_FILE: &str = "pack.yaml";
+pub(crate) const MANIFEST_FILE: &str = "pack.yaml";
 /// Largest one, bytes.
 const MAX_BYTES: usize = 1 << 20;
 /// Longest name and version.
@@ -165,13 +165,13 @@ impl Manifest {
     }
 
     /// Whether this is an earlier version than the other one.
-    pub fn is_older_than(&self, other: &Self) -> bool {
+    pub(crate) fn is_older_than(&self, other: &Self) -> bool {
         version(&self.version) < version(&other.version)
     }
 
     /// The document of a spec file that loads its plugins, their files below `folder`, with an operator's own keys of
     /// configurations, by plugin.
-    pub fn spec(&self, folder: &str, own: &BTreeMap<String, Map<String, Value>>) -> Value {
+    pub(crate) fn spec(&self, folder: &str, own: &BTreeMap<String, Map<String, Value>>) -> Value {
         let entry = |plugin: &PackPlugin| {
             let mut config = plugin.config.clone();
             config.extend(own.get(&plugin.name).cloned().unwrap_or_default());
@@ -208,7 +208,7 @@ impl Manifest {
     ///
     /// # Errors
     /// [`PackRefusal`]: what an operator's spec could not say either.
-    pub fn entries(
+    pub(crate) fn entries(
         &self,
         folder: &str,
         own: &BTreeMap<String, Map<String, Value>>,
@@ -292,7 +292,7 @@ fn plain(value: &Value) -> String {
 ///
 /// # Errors
 /// What a name is.
-pub fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name
         .bytes()

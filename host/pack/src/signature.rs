@@ -109,7 +109,7 @@ impl TrustedKeys {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_one(file: &Path) -> Result<Self, PackRefusal> {
+    pub(crate) fn read_one(file: &Path) -> Result<Self, PackRefusal> {
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
         let keys = match Opener::of_command().open(file) {
             Err(error) if error.is_not_found() => Vec::new(),
@@ -136,7 +136,7 @@ impl TrustedKeys {
     ///
     /// # Errors
     /// As [`Self::verify`].
-    pub fn verify_sums(
+    pub(crate) fn verify_sums(
         &self,
         what: &str,
         sums: &str,
@@ -348,7 +348,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pack::content::tests::{MANIFEST, collected, pack};
+    use crate::content::tests::{MANIFEST, collected, pack};
 
     fn trusted(keys: &[&SecretKey]) -> (tempfile::TempDir, TrustedKeys) {
         let folder = tempfile::tempdir().unwrap();

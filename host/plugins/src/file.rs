@@ -62,7 +62,7 @@ pub struct Stamps {
 
 impl Stamps {
     /// Looks at these files now.
-    pub fn take(files: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub(crate) fn take(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut files: Vec<PathBuf> = files.into_iter().collect();
         files.sort_unstable();
         files.dedup();
@@ -84,17 +84,17 @@ impl Stamps {
 
     /// Looks at the same files again.
     #[must_use]
-    pub fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         Self::look(Arc::clone(&self.files))
     }
 
     /// The files.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(PathBuf::as_path)
     }
 
     /// The stamp of one of them.
-    pub fn of(&self, file: &Path) -> Option<FileStamp> {
+    pub(crate) fn of(&self, file: &Path) -> Option<FileStamp> {
         let at = self
             .files
             .binary_search_by(|known| known.as_path().cmp(file))

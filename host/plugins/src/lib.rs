@@ -6,6 +6,21 @@
 //! packs are installed and ends what is removed, [`init`] runs what has to be done before anything else.
 //!
 //! At start whatever is good runs, and what is wrong is said. Later changes are taken as a whole or not at all.
+//! Nothing here knows HTTP or a command line.
+
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make their own machines")
+)]
+
+use gpud_component as component;
+use gpud_model as model;
+use gpud_node as node;
+use gpud_pack as pack;
+use gpud_runtime as runtime;
+use gpud_runtime::capability;
+use gpud_spec as spec;
+use gpud_wire as wire;
 
 pub mod file;
 pub mod init;
@@ -21,4 +36,3 @@ pub mod wasm;
 pub mod watch;
 
 pub use set::{Plugins, RegisterError};
-pub use trouble::COMPONENT as TROUBLE_COMPONENT;

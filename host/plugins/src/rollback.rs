@@ -19,18 +19,18 @@ use crate::{
 
 /// The running version of an entry.
 #[derive(Clone)]
-pub struct Current {
+pub(crate) struct Current {
     /// The version.
-    pub version: Version,
+    pub(crate) version: Version,
     /// Its probation, unless it worked before.
-    pub probation: Option<Arc<Probation>>,
+    pub(crate) probation: Option<Arc<Probation>>,
     /// The version that it replaces, if that one was taken back.
-    pub rolled_back: Option<RolledBackVersion>,
+    pub(crate) rolled_back: Option<RolledBackVersion>,
 }
 
 impl Current {
     /// Returns the version as `/v1/plugins` shows it.
-    pub fn shown(&self) -> RunningVersion {
+    pub(crate) fn shown(&self) -> RunningVersion {
         RunningVersion {
             digest: self.version.digest(),
             on_probation: self.probation.as_ref().is_some_and(|one| one.is_on()),
@@ -44,27 +44,27 @@ impl Current {
 }
 
 /// How a version's probation ended.
-pub struct ProbationOutcome {
+pub(crate) struct ProbationOutcome {
     /// Component name of the entry.
-    pub plugin: String,
+    pub(crate) plugin: String,
     /// The version that was on probation.
-    pub version: Version,
+    pub(crate) version: Version,
     /// Whether it worked.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// A plugin that cannot run.
-pub struct Unprepared {
+pub(crate) struct Unprepared {
     /// Component name of the entry.
-    pub plugin: String,
+    pub(crate) plugin: String,
     /// The problem, and where.
-    pub problem: String,
+    pub(crate) problem: String,
     /// Which version it is, if its file could be read.
-    pub version: Option<Version>,
+    pub(crate) version: Option<Version>,
 }
 
 impl Unprepared {
-    pub fn of(
+    pub(crate) fn of(
         plugin: &Plugin,
         spec_source: &SpecSource,
         problem: wasm::Problem,
@@ -83,7 +83,7 @@ impl Unprepared {
 }
 
 /// One version runs in place of another, and why: what the states and the event say.
-pub fn taken_back(refused: &RolledBackVersion, before: &Version) -> String {
+pub(crate) fn taken_back(refused: &RolledBackVersion, before: &Version) -> String {
     let RolledBackVersion {
         version, reason, ..
     } = refused;

@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 /// The source of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// A spec file, by its name: the operator's, or that of a pack.
     File(String),
     /// A request.
@@ -42,7 +42,7 @@ pub enum Source {
 
 impl Source {
     /// Where its specs stand.
-    pub fn to_spec_source(&self) -> SpecSource {
+    pub(crate) fn to_spec_source(&self) -> SpecSource {
         match self {
             Self::File(name) => SpecSource::of_file(Path::new(name)),
             Self::Api => SpecSource::of_request(),
@@ -51,23 +51,23 @@ impl Source {
 }
 
 /// A plugin that runs.
-pub struct RunningEntry {
+pub(crate) struct RunningEntry {
     /// Its spec.
-    pub plugin: Plugin,
+    pub(crate) plugin: Plugin,
     /// Where it came from.
-    pub source: Source,
+    pub(crate) source: Source,
     /// Its components.
-    pub components: Vec<Arc<Component>>,
+    pub(crate) components: Vec<Arc<Component>>,
     /// The running version, if it is a Wasm entry that was loaded.
-    pub current: Option<Current>,
+    pub(crate) current: Option<Current>,
 }
 
 /// A plugin ready to run.
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// Its spec.
-    pub plugin: Plugin,
+    pub(crate) plugin: Plugin,
     /// Its components, not registered yet.
-    pub components: Vec<Component>,
+    pub(crate) components: Vec<Component>,
     /// The version, if it is a Wasm entry.
     current: Option<Current>,
     /// The file of its component, to be stored; `None` if it is stored already.
@@ -75,13 +75,13 @@ pub struct Prepared {
 }
 
 /// The running entries. Only one editor of the set changes them at a time.
-pub struct Running {
+pub(crate) struct Running {
     /// Where the components are.
-    pub registry: Arc<Registry>,
+    pub(crate) registry: Arc<Registry>,
     /// Makes them run.
-    pub scheduler: Scheduler,
+    pub(crate) scheduler: Scheduler,
     /// Versions that worked.
-    pub retained: Arc<RetainedVersions>,
+    pub(crate) retained: Arc<RetainedVersions>,
     outcomes: UnboundedSender<ProbationOutcome>,
     runtime: Runtime,
     watchers: OnceLock<Arc<Watchers>>,
@@ -91,7 +91,7 @@ pub struct Running {
 
 impl Running {
     /// Nothing yet.
-    pub fn new(
+    pub(crate) fn new(
         registry: Arc<Registry>,
         scheduler: Scheduler,
         runtime: Runtime,
@@ -110,12 +110,12 @@ impl Running {
     }
 
     /// From here on plugins that watch the kernel log are fed.
-    pub fn feed_from(&self, watchers: Arc<Watchers>) {
+    pub(crate) fn feed_from(&self, watchers: Arc<Watchers>) {
         let _ = self.watchers.set(watchers);
     }
 
     /// Ends and removes one component. `false` when no plugin has such a component.
-    pub async fn remove(&self, name: &str) -> bool {
+    pub(crate) async fn remove(&self, name: &str) -> bool {
         let mut removed = None;
         self.entries_mut().retain(|_, entry| {
             if let Some(at) = entry.components.iter().position(|c| c.name() == name) {
@@ -135,7 +135,7 @@ impl Running {
     ///
     /// # Errors
     /// The problems with those that cannot run.
-    pub async fn prepare_all(
+    pub(crate) async fn prepare_all(
         &self,
         plugins: Vec<Plugin>,
         spec_source: &SpecSource,
@@ -157,7 +157,7 @@ impl Running {
     ///
     /// # Errors
     /// The problem with it, and where.
-    pub async fn prepare(
+    pub(crate) async fn prepare(
         &self,
         plugin: Plugin,
         spec_source: &SpecSource,
@@ -289,7 +289,7 @@ impl Running {
     ///
     /// # Errors
     /// Why it cannot run.
-    pub async fn prepare_before(
+    pub(crate) async fn prepare_before(
         &self,
         before: &RetainedVersion,
         present: &Plugin,
@@ -380,7 +380,7 @@ impl Running {
     ///
     /// # Errors
     /// A name belongs to something else; then nothing has changed.
-    pub async fn install(
+    pub(crate) async fn install(
         &self,
         mut prepared: Vec<Prepared>,
         spec_source: &SpecSource,
@@ -504,12 +504,12 @@ impl Running {
     }
 
     /// What runs, by component name of the spec.
-    pub fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, RunningEntry>> {
+    pub(crate) fn entries(&self) -> RwLockReadGuard<'_, BTreeMap<String, RunningEntry>> {
         self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, to be changed.
-    pub fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, RunningEntry>> {
+    pub(crate) fn entries_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, RunningEntry>> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,20 +12,20 @@ use crate::{
 };
 
 /// The name of a request's specs in messages.
-pub const REQUEST: &str = "request body";
+pub(crate) const REQUEST: &str = "request body";
 
 /// The file, pack or request that specs come from.
-pub struct SpecSource {
+pub(crate) struct SpecSource {
     /// What messages call it.
-    pub name: String,
+    pub(crate) name: String,
     /// The folder from which relative paths start.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The pack that contains the specs, or why it is not used; `None` for specs of the operator.
-    pub pack: Option<Result<Arc<InstalledPack>, PackRefusal>>,
+    pub(crate) pack: Option<Result<Arc<InstalledPack>, PackRefusal>>,
 }
 
 impl SpecSource {
-    pub fn of_file(path: &Path) -> Self {
+    pub(crate) fn of_file(path: &Path) -> Self {
         Self {
             name: path.display().to_string(),
             folder: file::folder(path),
@@ -33,7 +33,7 @@ impl SpecSource {
         }
     }
 
-    pub fn of_pack(path: &Path, pack: Result<Arc<InstalledPack>, PackRefusal>) -> Self {
+    pub(crate) fn of_pack(path: &Path, pack: Result<Arc<InstalledPack>, PackRefusal>) -> Self {
         Self {
             pack: Some(pack),
             ..Self::of_file(path)
@@ -44,7 +44,7 @@ impl SpecSource {
     ///
     /// # Errors
     /// [`PackRefusal`]: the component is not in the pack, or differs.
-    pub fn check(&self, plugin: &Plugin, wasm: &[u8]) -> Result<(), PackRefusal> {
+    pub(crate) fn check(&self, plugin: &Plugin, wasm: &[u8]) -> Result<(), PackRefusal> {
         let (Some(pack), Some(entry)) = (&self.pack, &plugin.spec.wasm) else {
             return Ok(());
         };
@@ -53,7 +53,7 @@ impl SpecSource {
             .check(&entry.path, wasm)
     }
 
-    pub fn of_request() -> Self {
+    pub(crate) fn of_request() -> Self {
         Self {
             name: REQUEST.to_owned(),
             folder: PathBuf::from("/"),
@@ -61,7 +61,7 @@ impl SpecSource {
         }
     }
 
-    pub fn at(&self, place: Position) -> String {
+    pub(crate) fn at(&self, place: Position) -> String {
         format!("{}:{}:{}", self.name, place.line, place.column)
     }
 }

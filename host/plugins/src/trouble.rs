@@ -5,20 +5,20 @@ use std::sync::Arc;
 use crate::component::{Component, Registry, troubles};
 
 /// Its name.
-pub const COMPONENT: &str = troubles::PLUGIN_SPECS;
+const COMPONENT: &str = troubles::PLUGIN_SPECS;
 /// Most problems that are reported; the log has all.
 const MOST_LISTED: usize = 10;
 
 /// The one that says what is wrong with installed packs.
-pub const OF_PACKS: &str = troubles::PLUGIN_PACKS;
+pub(crate) const OF_PACKS: &str = troubles::PLUGIN_PACKS;
 
 /// Shows these problems of the spec file, or that there are none.
-pub fn show(registry: &Registry, what: &str, problems: &[String]) {
+pub(crate) fn show(registry: &Registry, what: &str, problems: &[String]) {
     show_as(COMPONENT, registry, what, problems);
 }
 
 /// The same under another name.
-pub fn show_as(name: &str, registry: &Registry, what: &str, problems: &[String]) {
+pub(crate) fn show_as(name: &str, registry: &Registry, what: &str, problems: &[String]) {
     let present = registry.get(name).filter(|c| !c.is_plugin());
     if let Some(component) = present {
         registry.remove(&component);
@@ -40,7 +40,7 @@ pub fn show_as(name: &str, registry: &Registry, what: &str, problems: &[String])
 }
 
 /// Whether the component is shown.
-pub fn is_shown(registry: &Registry) -> bool {
+pub(crate) fn is_shown(registry: &Registry) -> bool {
     let component: Option<Arc<Component>> = registry.get(COMPONENT);
     component.is_some_and(|component| !component.is_plugin())
 }

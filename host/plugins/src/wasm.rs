@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Largest component file, bytes. An interpreter with its library is about 20 MB.
-pub(crate) const MAX_COMPONENT_BYTES: usize = 128 << 20;
+pub const MAX_COMPONENT_BYTES: usize = 128 << 20;
 
 /// A Wasm entry that can run.
 pub struct LoadedWasm {
@@ -52,12 +52,12 @@ impl Problem {
 }
 
 /// The file of an entry.
-pub fn path(wasm: &WasmSpec, folder: &Path) -> PathBuf {
+pub(crate) fn path(wasm: &WasmSpec, folder: &Path) -> PathBuf {
     folder.join(&wasm.path)
 }
 
 /// The files of an entry: that of its component, and of the one beside it.
-pub fn paths(wasm: &WasmSpec, folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn paths(wasm: &WasmSpec, folder: &Path) -> Vec<PathBuf> {
     let shadow = wasm.shadow.as_ref();
     let shadow = shadow.map(|shadow| folder.join(&shadow.path));
     [path(wasm, folder)].into_iter().chain(shadow).collect()
@@ -81,7 +81,7 @@ pub async fn load(
 ///
 /// # Errors
 /// It cannot be read, or is not trusted.
-pub async fn read_component(
+pub(crate) async fn read_component(
     plugin: &Plugin,
     folder: &Path,
     opener: Opener,
@@ -98,7 +98,7 @@ pub async fn read_component(
 ///
 /// # Errors
 /// [`Problem`], with its place in the spec.
-pub async fn of_bytes(
+pub(crate) async fn of_bytes(
     runtime: &Runtime,
     plugin: &Plugin,
     folder: &Path,

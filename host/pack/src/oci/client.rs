@@ -12,7 +12,7 @@ use super::{
     scope::Scope,
     transport::{Answer, Call, port, tls},
 };
-use crate::pack::{Pack, PackRefusal, content::PackFiles};
+use crate::{Pack, PackRefusal, content::PackFiles};
 
 /// How often an answer may point elsewhere.
 const MAX_REDIRECTS: usize = 5;
@@ -214,7 +214,7 @@ impl Registry {
         if !self.is_ours(&uri) && !self.allow_redirects {
             return Err(PackRefusal(format!(
                 "the registry points to another host, {}; --allow-redirects follows it there",
-                crate::text::printable(uri.host().unwrap_or_default())
+                gpud_wire::text::printable(uri.host().unwrap_or_default())
             )));
         }
         Ok(uri)
@@ -241,7 +241,7 @@ impl Registry {
             .chars()
             .take(MAX_QUOTED)
             .collect();
-        let said = crate::text::printable(&said);
+        let said = gpud_wire::text::printable(&said);
         let host = self
             .base
             .authority()

@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::reference::is_digest;
-use crate::pack::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, Pack, PackRefusal, check_path};
+use crate::{MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, Pack, PackRefusal, check_path};
 
 /// Of a manifest.
-pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(crate) const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 /// Of the config of a WebAssembly artifact.
-pub const CONFIG_TYPE: &str = "application/vnd.wasm.config.v0+json";
+pub(crate) const CONFIG_TYPE: &str = "application/vnd.wasm.config.v0+json";
 /// Of a component.
 const WASM_TYPE: &str = "application/wasm";
 /// Of anything else in a pack.
 const FILE_TYPE: &str = "application/vnd.gpud.pack.file.v1";
 /// Largest manifest, bytes: the distribution specification asks registries to take as much.
-pub const MAX_MANIFEST: usize = 4 << 20;
+pub(crate) const MAX_MANIFEST: usize = 4 << 20;
 /// Where a layer's path stands.
 const TITLE: &str = "org.opencontainers.image.title";
 
 /// A manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OciManifest {
+pub(crate) struct OciManifest {
     schema_version: u32,
     #[serde(default)]
     media_type: String,
     /// What it is.
-    pub config: Descriptor,
+    pub(crate) config: Descriptor,
     /// The files.
-    pub layers: Vec<Descriptor>,
+    pub(crate) layers: Vec<Descriptor>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
 }
@@ -39,22 +39,22 @@ pub struct OciManifest {
 /// A piece of content, and what it has to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Descriptor {
+pub(crate) struct Descriptor {
     media_type: String,
     /// `sha256:` and 64 digits.
-    pub digest: String,
+    pub(crate) digest: String,
     /// Bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     annotations: BTreeMap<String, String>,
 }
 
 /// A manifest and all content that it names.
-pub struct Artifact {
+pub(crate) struct Artifact {
     /// The manifest, as it is stored.
-    pub manifest: Vec<u8>,
+    pub(crate) manifest: Vec<u8>,
     /// Config and layers, by digest.
-    pub blobs: Vec<(String, Vec<u8>)>,
+    pub(crate) blobs: Vec<(String, Vec<u8>)>,
 }
 
 impl Descriptor {
@@ -71,7 +71,7 @@ impl Descriptor {
     ///
     /// # Errors
     /// [`PackRefusal`]: it has none, or one that leads elsewhere.
-    pub fn path(&self) -> Result<&str, PackRefusal> {
+    pub(crate) fn path(&self) -> Result<&str, PackRefusal> {
         let path = self.annotations.get(TITLE).ok_or_else(|| {
             PackRefusal(format!(
                 "layer {} has no title: this is no pack of gpud",
@@ -86,7 +86,7 @@ impl Descriptor {
     ///
     /// # Errors
     /// [`PackRefusal`].
-    pub fn check(&self, content: &[u8]) -> Result<(), PackRefusal> {
+    pub(crate) fn check(&self, content: &[u8]) -> Result<(), PackRefusal> {
         if content.len() as u64 == self.size && digest(content) == self.digest {
             return Ok(());
         }
@@ -98,15 +98,15 @@ impl Descriptor {
 }
 
 /// `sha256:` and the digits.
-pub fn digest(content: &[u8]) -> String {
-    format!("sha256:{}", crate::pack::content::hex(content))
+pub(crate) fn digest(content: &[u8]) -> String {
+    format!("sha256:{}", crate::content::hex(content))
 }
 
 /// A pack as an artifact; always the same for the same pack.
 ///
 /// # Errors
 /// Never with these types; serde wants it said.
-pub fn artifact(pack: &Pack) -> serde_json::Result<Artifact> {
+pub(crate) fn artifact(pack: &Pack) -> serde_json::Result<Artifact> {
     let files = pack.all_files();
     let is_component = |path: &String| {
         pack.manifest
@@ -161,7 +161,7 @@ pub fn artifact(pack: &Pack) -> serde_json::Result<Artifact> {
 ///
 /// # Errors
 /// [`PackRefusal`]: not that of a pack, or beyond the bounds of one.
-pub fn read(bytes: &[u8]) -> Result<OciManifest, PackRefusal> {
+pub(crate) fn read(bytes: &[u8]) -> Result<OciManifest, PackRefusal> {
     let manifest: OciManifest = serde_json::from_slice(bytes)
         .map_err(|error| PackRefusal(format!("the registry's manifest is none of OCI: {error}")))?;
     if manifest.config.media_type != CONFIG_TYPE {
@@ -204,7 +204,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pack::content::tests::pack;
+    use crate::content::tests::pack;
 
     #[test]
     fn a_pack_is_an_artifact_of_wasm() {

@@ -8,7 +8,7 @@ use super::{
     client::{Credentials, MAX_ANSWER, Registry, is_local},
     transport::{Answer, Call},
 };
-use crate::pack::PackRefusal;
+use crate::PackRefusal;
 
 impl Registry {
     /// Gets what the registry wants to see. `false` if nothing can be had.
@@ -61,7 +61,10 @@ impl Registry {
                 } else {
                     '&'
                 });
-                query.push_str(&format!("{key}={}", crate::text::encode_query_value(value)));
+                query.push_str(&format!(
+                    "{key}={}",
+                    gpud_wire::text::encode_query_value(value)
+                ));
             }
         }
         let call = Call {

@@ -14,7 +14,7 @@ mod transport;
 
 pub use client::{Credentials, Registry};
 pub use reference::Reference;
-pub(crate) use transport::tls;
+pub use transport::tls;
 
 #[cfg(test)]
 mod tests;

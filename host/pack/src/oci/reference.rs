@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::pack::PackRefusal;
+use crate::PackRefusal;
 
 /// Longest reference, bytes.
 const MAX: usize = 512;
@@ -11,13 +11,13 @@ const MAX: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// `host` or `host:port`.
-    pub host: String,
+    pub(super) host: String,
     /// The repository.
-    pub name: String,
+    pub(super) name: String,
     /// The tag; `latest` where neither tag nor digest is given.
-    pub tag: String,
+    pub(super) tag: String,
     /// `sha256:` and 64 digits: then this very manifest is meant.
-    pub digest: Option<String>,
+    pub(super) digest: Option<String>,
 }
 
 impl Reference {
@@ -34,7 +34,7 @@ impl Reference {
     }
 
     /// What a manifest is asked for by.
-    pub fn wanted(&self) -> &str {
+    pub(super) fn wanted(&self) -> &str {
         self.digest.as_deref().unwrap_or(&self.tag)
     }
 }
@@ -91,7 +91,7 @@ fn is_tag(tag: &str) -> bool {
 }
 
 /// Whether a text is a digest that can be verified here.
-pub fn is_digest(text: &str) -> bool {
+pub(super) fn is_digest(text: &str) -> bool {
     let digits = text.strip_prefix("sha256:").unwrap_or_default();
     digits.len() == 64
         && digits

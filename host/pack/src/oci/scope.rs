@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where an address is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// On the internet.
     Public,
     /// In a private network.
@@ -17,7 +17,7 @@ pub enum Scope {
 
 impl Scope {
     /// Of an address.
-    pub fn of(address: IpAddr) -> Self {
+    pub(crate) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => of_v4(address),
             IpAddr::V6(address) => of_v6(address),
@@ -25,7 +25,7 @@ impl Scope {
     }
 
     /// Whether a registry that is here may point there.
-    pub fn may_point_to(self, there: Self) -> bool {
+    pub(crate) fn may_point_to(self, there: Self) -> bool {
         there == Self::Public || there == self
     }
 }

@@ -14,7 +14,7 @@ use axum::{
 };
 
 use super::{Credentials, Reference, Registry, layout};
-use crate::pack::{Pack, content::tests::pack};
+use crate::{Pack, content::tests::pack};
 
 /// How the registry misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -24,7 +24,7 @@ use super::{
     scope::Scope,
     server_user,
 };
-use crate::{node::trusted, pack::PackRefusal};
+use crate::{PackRefusal, node::trusted};
 
 /// For connecting, and for each request with its answer.
 const CONNECT: Duration = Duration::from_secs(15);
@@ -208,8 +208,12 @@ fn no_tls(host: &str, error: &std::io::Error) -> String {
     }
 }
 
-/// TLS with the system's certificates, or those that the environment names if nobody else can change them.
-pub(crate) fn tls() -> Result<ClientConfig, PackRefusal> {
+/// Returns the settings of TLS with the system's certificates, or those that the environment names if nobody else can change
+/// them.
+///
+/// # Errors
+/// [`PackRefusal`]: somebody else can change the certificates that the environment names.
+pub fn tls() -> Result<ClientConfig, PackRefusal> {
     trusted::check_certificates().map_err(|error| PackRefusal(error.to_string()))?;
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();

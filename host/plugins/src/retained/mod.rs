@@ -21,13 +21,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub use version::{Version, entry_text, sha256};
+pub(crate) use version::{Version, entry_text, sha256};
 
 use super::spec_source::REQUEST;
 use crate::node::trusted;
 
 /// Folder inside the data folder.
-pub const FOLDER: &str = "plugin-versions";
+pub(crate) const FOLDER: &str = "plugin-versions";
 /// Most bytes of all retained files; the records that were changed longest ago are dropped first.
 const MAX_BYTES: u64 = 512 << 20;
 /// Most records.
@@ -41,22 +41,22 @@ const MAX_REASON: usize = 1024;
 
 /// A version that is stored so that it can run again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RetainedVersion {
+pub(crate) struct RetainedVersion {
     /// The version.
-    pub version: Version,
+    pub(crate) version: Version,
     /// Its entry, in the form of a spec file with one entry.
-    pub spec: String,
+    pub(crate) spec: String,
 }
 
 /// A version that was taken back, and is not tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RolledBackVersion {
+pub(crate) struct RolledBackVersion {
     /// The version.
-    pub version: Version,
+    pub(crate) version: Version,
     /// Why it was taken back.
-    pub reason: String,
+    pub(crate) reason: String,
     /// When it was taken back, Unix milliseconds.
-    pub time: u64,
+    pub(crate) time: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl Record {
 }
 
 /// The retained versions. Every method may wait for the disk.
-pub struct RetainedVersions {
+pub(crate) struct RetainedVersions {
     folder: PathBuf,
     max_bytes: u64,
     records: Mutex<BTreeMap<String, Record>>,
@@ -90,7 +90,7 @@ pub struct RetainedVersions {
 
 impl RetainedVersions {
     /// Reads the records of earlier runs. A record that cannot be read is left out, with a line in the log.
-    pub fn open(folder: PathBuf) -> Self {
+    pub(crate) fn open(folder: PathBuf) -> Self {
         Self::with_room(folder, MAX_BYTES)
     }
 
@@ -140,7 +140,7 @@ impl RetainedVersions {
     ///
     /// # Errors
     /// They cannot be written. Later versions then cannot be replaced by this one.
-    pub fn begin(
+    pub(crate) fn begin(
         &self,
         component: &str,
         source: &str,
@@ -171,7 +171,7 @@ impl RetainedVersions {
     ///
     /// # Errors
     /// The record cannot be written.
-    pub fn worked(&self, component: &str, version: &Version) -> io::Result<()> {
+    pub(crate) fn worked(&self, component: &str, version: &Version) -> io::Result<()> {
         let mut records = self.records();
         let Some(mut record) = records.get(component).cloned() else {
             return Ok(());
@@ -190,7 +190,7 @@ impl RetainedVersions {
     ///
     /// # Errors
     /// The record cannot be written: a restart would try the version again.
-    pub fn refuse(&self, component: &str, refused: RolledBackVersion) -> io::Result<()> {
+    pub(crate) fn refuse(&self, component: &str, refused: RolledBackVersion) -> io::Result<()> {
         let mut records = self.records();
         let Some(mut record) = records.get(component).cloned() else {
             return Ok(());
@@ -209,7 +209,7 @@ impl RetainedVersions {
     }
 
     /// Removes all versions of a component.
-    pub fn forget(&self, component: &str) {
+    pub(crate) fn forget(&self, component: &str) {
         let mut records = self.records();
         if records.remove(component).is_some() {
             let _ = fs::remove_file(self.record_file(component));
@@ -218,7 +218,7 @@ impl RetainedVersions {
     }
 
     /// Removes the versions of a spec file's components that are not among these.
-    pub fn forget_others(&self, source: &str, present: &BTreeSet<String>) {
+    pub(crate) fn forget_others(&self, source: &str, present: &BTreeSet<String>) {
         let gone: Vec<String> = self
             .records()
             .values()
@@ -229,7 +229,7 @@ impl RetainedVersions {
     }
 
     /// Returns why this version of an entry of this file was taken back, if it was.
-    pub fn refused(
+    pub(crate) fn refused(
         &self,
         component: &str,
         source: &str,
@@ -241,7 +241,7 @@ impl RetainedVersions {
     }
 
     /// Returns whether this version of an entry of this file has worked before.
-    pub fn has_worked(&self, component: &str, source: &str, version: &Version) -> bool {
+    pub(crate) fn has_worked(&self, component: &str, source: &str, version: &Version) -> bool {
         let records = self.records();
         of_source(&records, component, source).is_some_and(|record| {
             record
@@ -252,7 +252,12 @@ impl RetainedVersions {
     }
 
     /// Returns the newest version of an entry of this file that worked, other than this one.
-    pub fn before(&self, component: &str, source: &str, not: &Version) -> Option<RetainedVersion> {
+    pub(crate) fn before(
+        &self,
+        component: &str,
+        source: &str,
+        not: &Version,
+    ) -> Option<RetainedVersion> {
         let records = self.records();
         let mut good = of_source(&records, component, source)?.good.iter();
         good.find(|retained| retained.version != *not).cloned()
@@ -262,7 +267,7 @@ impl RetainedVersions {
     ///
     /// # Errors
     /// It was removed or changed.
-    pub fn wasm(&self, version: &Version) -> Result<Vec<u8>, String> {
+    pub(crate) fn wasm(&self, version: &Version) -> Result<Vec<u8>, String> {
         let file = self.file(version);
         let wasm = trusted::read(&file, super::wasm::MAX_COMPONENT_BYTES)
             .map_err(|error| error.to_string())?;

@@ -7,16 +7,16 @@ use crate::wire::PluginSpec;
 
 /// Two SHA-256 sums in lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Version {
+pub(crate) struct Version {
     /// Of the component's file.
-    pub file: String,
+    pub(crate) file: String,
     /// Of the entry, without the name of that file.
-    pub entry: String,
+    pub(crate) entry: String,
 }
 
 impl Version {
     /// The version that an entry with this file is.
-    pub fn of(wasm: &[u8], spec: &PluginSpec) -> Self {
+    pub(crate) fn of(wasm: &[u8], spec: &PluginSpec) -> Self {
         Self {
             file: sha256(wasm),
             entry: sha256(entry_text(spec, "").as_bytes()),
@@ -24,12 +24,12 @@ impl Version {
     }
 
     /// For people, and as OCI writes it: `sha256:…`.
-    pub fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         format!("sha256:{}", self.file)
     }
 
     /// The two differ in nothing but the entry.
-    pub fn same_file(&self, other: &Self) -> bool {
+    pub(crate) fn same_file(&self, other: &Self) -> bool {
         self.file == other.file
     }
 
@@ -41,7 +41,7 @@ impl Version {
 }
 
 /// An entry as a spec file of one entry that names `path`; without what is only said of it or runs beside it.
-pub fn entry_text(spec: &PluginSpec, path: &str) -> String {
+pub(crate) fn entry_text(spec: &PluginSpec, path: &str) -> String {
     let mut spec = spec.clone();
     if let Some(wasm) = &mut spec.wasm {
         path.clone_into(&mut wasm.path);
@@ -53,7 +53,7 @@ pub fn entry_text(spec: &PluginSpec, path: &str) -> String {
 }
 
 /// The SHA-256 sum, in lower-case hexadecimal digits.
-pub fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     use std::fmt::Write;
     Sha256::digest(bytes)
         .iter()
@@ -68,7 +68,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{plugins::file, spec::Plugin};
+    use crate::{file, spec::Plugin};
 
     fn plugin(rest: &str) -> Plugin {
         let text = format!(
