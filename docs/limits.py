@@ -123,7 +123,7 @@ BOUNDS = {
         ("`gpud scan`", "host/src/cli/scan/mod.rs", "LIMIT", TIME),
         ("answer to a command", "host/src/cli/client/mod.rs", "TIME_LIMIT", TIME),
         ("size of such an answer", "host/src/cli/client/mod.rs", "MAX_ANSWER", BYTES),
-        ("`gpud plugin build`", "host/src/cli/plugin/build.rs", "DEADLINE", TIME),
+        ("`gpud plugin build`", "host/author/src/build.rs", "DEADLINE", TIME),
     ],
 }
 

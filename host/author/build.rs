@@ -9,7 +9,7 @@ use xtask::templates;
 
 fn main() -> Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?)
-        .join("..")
+        .join("../..")
         .canonicalize()?;
     for watched in ["sdk/templates", "xtask/src/templates.rs"] {
         println!(

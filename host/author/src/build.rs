@@ -11,26 +11,20 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
-
 use super::{
-    component_file::digest,
     encode::{Lacks, encode},
     project::Project,
     tools,
 };
 use crate::{
-    cli::{
-        exit::Exit,
-        sizes::iec,
-        terminal::{Terminal, printable},
-    },
     node::{
         local_file,
         process::{self, Command, Env, Program, Streams},
         trusted,
     },
+    pack::hex,
     plugins::wasm::MAX_COMPONENT_BYTES,
+    wire::text::printable,
 };
 
 /// Longest that one command may take: a first build fetches and compiles what the project depends on.
@@ -62,51 +56,20 @@ pub struct Built {
     pub sha256: String,
 }
 
-/// Builds and reports the outcome.
+/// Builds the project of a folder. Root builds only what nobody else can change.
 ///
 /// # Errors
-/// It is no project, a command failed, or what it left is no component.
-pub async fn build(
-    folder: &Path,
-    install_tools: bool,
-    variables: &[String],
-    json: bool,
-    terminal: Terminal,
-) -> Result<Exit, Exit> {
-    let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_build");
-    let project = Project::read(folder).map_err(fail)?;
-    let command_options = CommandOptions {
-        shown: !json,
-        install_tools,
-        variables,
-    };
-    let built = built(folder, &project, command_options)
-        .await
-        .map_err(fail)?;
-    let shown = built.component.display();
-    Ok(Exit::success(match json {
-        true => {
-            let document = json!({
-                "component": shown.to_string(),
-                "size": built.size,
-                "sha256": built.sha256,
-            });
-            format!("{document}\n")
-        }
-        false => format!(
-            "{} {shown}: {}, sha256 {}\n",
-            terminal.good(),
-            iec(built.size as u64),
-            built.sha256
-        ),
-    }))
+/// It is no project, or in words: what others can change, which tools are missing, or which command failed.
+pub async fn build(folder: &Path, command_options: CommandOptions<'_>) -> Result<Built, String> {
+    let project = Project::read(folder)?;
+    built(folder, &project, command_options).await
 }
 
 /// Builds a project. Root builds only what nobody else can change.
 ///
 /// # Errors
 /// In words: what others can change, which tools are missing, or which command failed.
-pub async fn built(
+pub(crate) async fn built(
     folder: &Path,
     project: &Project,
     command_options: CommandOptions<'_>,
@@ -136,7 +99,7 @@ pub async fn built(
     Ok(Built {
         component,
         size: bytes.len(),
-        sha256: digest(&bytes),
+        sha256: hex(&bytes),
     })
 }
 
@@ -144,7 +107,7 @@ pub async fn built(
 ///
 /// # Errors
 /// In words: what others can change, and what to do.
-pub async fn check_project(folder: &Path) -> Result<(), String> {
+pub(crate) async fn check_project(folder: &Path) -> Result<(), String> {
     check_by(trusted::check_project, folder).await
 }
 
@@ -159,7 +122,7 @@ async fn check_by(
 }
 
 /// Returns the environment of a project's commands, and which variables root's commands do not get.
-pub fn environment(variables: &[String]) -> (Env, Vec<String>) {
+pub(crate) fn environment(variables: &[String]) -> (Env, Vec<String>) {
     match trusted::build_environment(variables) {
         None => (Env::WithoutSecrets, Vec::new()),
         Some(environment) => (Env::Replace(environment.variables), environment.left_out),
@@ -171,7 +134,7 @@ pub fn environment(variables: &[String]) -> (Env, Vec<String>) {
 ///
 /// # Errors
 /// The first that fails, or what others have put into a folder above.
-pub async fn run_all(
+pub(crate) async fn run_all(
     folder: &Path,
     commands: &[String],
     command_options: CommandOptions<'_>,

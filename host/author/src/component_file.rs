@@ -1,36 +1,33 @@
 //! A component's file as the commands of `gpud plugin` take it: read whole, measured, compiled, asked what it is.
 
 use std::{
-    fmt::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use sha2::{Digest as _, Sha256};
-
 use crate::{
     capability::Grants,
-    cli::scan::cache_folder,
     node::{Node, trusted::Opener},
+    pack::hex,
     plugins::wasm::MAX_COMPONENT_BYTES,
     runtime::{Compiler, Limits, LoadError, Plugin, PluginSource, Runtime, Shape, Wasm},
 };
 
 /// A component's file, in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComponentFile {
+pub(crate) struct ComponentFile {
     /// As it was named.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its content.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A compiled component with its type and, if it can be loaded, its description.
-pub struct OpenedComponent {
+pub(crate) struct OpenedComponent {
     /// Its type.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// The loaded component, or why it cannot be loaded.
-    pub plugin: Result<Arc<Plugin>, LoadError>,
+    pub(crate) plugin: Result<Arc<Plugin>, LoadError>,
 }
 
 impl ComponentFile {
@@ -38,7 +35,7 @@ impl ComponentFile {
     ///
     /// # Errors
     /// In words, naming the file. Root takes no file that another user can change.
-    pub async fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) async fn read(path: &Path) -> Result<Self, String> {
         let owned = path.to_owned();
         let reading = tokio::task::spawn_blocking(move || {
             let read = Opener::of_command().read(&owned, MAX_COMPONENT_BYTES);
@@ -52,21 +49,21 @@ impl ComponentFile {
     }
 
     /// What it is called in messages: the file's name without its folder.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         name.to_string_lossy().into_owned()
     }
 
     /// SHA-256 of its content, in hexadecimal digits.
-    pub fn digest(&self) -> String {
-        digest(&self.bytes)
+    pub(crate) fn digest(&self) -> String {
+        hex(&self.bytes)
     }
 
     /// Compiles it, reads its type, and lets it describe itself without reaching anything.
     ///
     /// # Errors
     /// [`LoadError`]: not a component at all.
-    pub async fn open(&self, runtime: &Runtime) -> Result<OpenedComponent, LoadError> {
+    pub(crate) async fn open(&self, runtime: &Runtime) -> Result<OpenedComponent, LoadError> {
         let name = self.name();
         let shape = runtime.shape(&name, &self.bytes).await?;
         let grants = Grants::without_scope(&shape.interfaces());
@@ -78,7 +75,7 @@ impl ComponentFile {
     ///
     /// # Errors
     /// [`LoadError`], naming what to grant.
-    pub async fn load(
+    pub(crate) async fn load(
         &self,
         runtime: &Runtime,
         grants: Grants,
@@ -95,25 +92,29 @@ impl ComponentFile {
     }
 }
 
-/// SHA-256 in hexadecimal digits.
-pub fn digest(bytes: &[u8]) -> String {
-    let sum = Sha256::digest(bytes);
-    sum.iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+/// How components are compiled, and where compiled code is stored.
+#[derive(Debug, Clone)]
+pub struct Compilation {
+    /// The folder of compiled code.
+    pub cache: PathBuf,
+    /// The process in which compilation happens.
+    pub compiler: Compiler,
 }
 
-/// WebAssembly for this machine, or for one that is made up.
-///
-/// # Errors
-/// In words.
-pub fn runtime(node: Arc<Node>) -> Result<Runtime, String> {
-    // A test binary is no gpud that could compile for itself.
-    let compiler = match cfg!(test) {
-        true => Compiler::InProcess,
-        false => Compiler::of_this_program(),
-    };
-    Runtime::start(&cache_folder(), compiler, node).map_err(|error| error.to_string())
+impl Compilation {
+    /// Starts WebAssembly for a machine, which may be a made-up one.
+    pub(crate) fn start(&self, node: Arc<Node>) -> Result<Runtime, String> {
+        Runtime::start(&self.cache, self.compiler.clone(), node).map_err(|error| error.to_string())
+    }
+
+    /// Compiles in this process into a folder of its own: a test binary is no gpud that could compile for itself.
+    #[cfg(test)]
+    pub(crate) fn of_test() -> (tempfile::TempDir, Self) {
+        let cache = tempfile::tempdir().unwrap();
+        let compilation = Self {
+            cache: cache.path().to_owned(),
+            compiler: Compiler::InProcess,
+        };
+        (cache, compilation)
+    }
 }

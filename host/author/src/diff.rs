@@ -1,17 +1,14 @@
-//! `gpud plugin diff`: what a new version of a component asks for beyond the old one, and what else is different.
+//! What a new version of a component asks for beyond the old one, and what else is different.
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use serde::Serialize;
 
 use super::{
-    component_file::{ComponentFile, runtime},
+    component_file::{Compilation, ComponentFile},
     inspect::{self, Described, Inspected},
 };
-use crate::{
-    cli::{exit::Exit, terminal::printable},
-    node::Node,
-};
+use crate::{node::Node, runtime::Runtime};
 
 /// What is different.
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
@@ -26,41 +23,34 @@ pub struct Difference {
     pub changes: Vec<String>,
 }
 
-/// Compares and prints. With `exit_code` the status is 1 when the new one asks for more.
+/// Compares the components of two files.
 ///
 /// # Errors
 /// A file cannot be read, or is no component that this gpud would load.
-pub async fn diff(old: &Path, new: &Path, json: bool, exit_code: bool) -> Result<Exit, Exit> {
-    let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_compare");
-    let node = Node::live()
-        .await
-        .map_err(|error| fail(error.to_string()))?;
-    let runtime = runtime(Arc::new(node)).map_err(fail)?;
-    let mut inspected = Vec::new();
-    for path in [old, new] {
-        let file = ComponentFile::read(path).await.map_err(fail)?;
-        let one = inspect::of(&file, &runtime).await.map_err(fail)?;
-        if let Some(problem) = &one.problem {
-            return Err(fail(problem.clone()));
-        }
-        inspected.push(one);
+pub async fn compare(
+    old: &Path,
+    new: &Path,
+    compilation: &Compilation,
+) -> Result<Difference, String> {
+    let node = Node::live().await.map_err(|error| error.to_string())?;
+    let runtime = compilation.start(Arc::new(node))?;
+    let old = loadable(old, &runtime).await?;
+    let new = loadable(new, &runtime).await?;
+    Ok(between(&old, &new))
+}
+
+/// What a component that this gpud would load is.
+async fn loadable(path: &Path, runtime: &Runtime) -> Result<Inspected, String> {
+    let file = ComponentFile::read(path).await?;
+    let mut inspected = inspect::of(&file, runtime).await?;
+    match inspected.problem.take() {
+        Some(problem) => Err(problem),
+        None => Ok(inspected),
     }
-    let difference = match inspected.as_slice() {
-        [old, new] => between(old, new),
-        _ => Difference::default(),
-    };
-    let stdout = match json {
-        true => serde_json::to_string(&difference).map_err(|e| fail(e.to_string()))? + "\n",
-        false => text(&difference),
-    };
-    Ok(Exit {
-        code: u8::from(exit_code && !difference.asks_for_more.is_empty()),
-        ..Exit::success(stdout)
-    })
 }
 
 /// What is different between two versions.
-pub fn between(old: &Inspected, new: &Inspected) -> Difference {
+fn between(old: &Inspected, new: &Inspected) -> Difference {
     let words = |one: &Inspected| -> BTreeSet<&'static str> {
         one.asks_for
             .iter()
@@ -152,29 +142,6 @@ impl Changes {
     }
 }
 
-fn text(difference: &Difference) -> String {
-    if difference.same {
-        return "the two are the same, byte for byte\n".to_owned();
-    }
-    let mut lines = Vec::new();
-    match difference.asks_for_more.as_slice() {
-        [] => lines.push("✔ it asks for nothing that the old one does not ask for".to_owned()),
-        more => lines.push(format!(
-            "! it asks for more: {}; grant it in the spec, or it is refused and the old one goes on",
-            more.join(", ")
-        )),
-    }
-    if !difference.asks_no_more_for.is_empty() {
-        lines.push(format!(
-            "  it no longer asks for: {}; take that out of its grants",
-            difference.asks_no_more_for.join(", ")
-        ));
-    }
-    let changes = difference.changes.iter();
-    lines.extend(changes.map(|change| format!("  {}", printable(change))));
-    lines.join("\n") + "\n"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,14 +186,16 @@ mod tests {
         let new = inspected(&["exec", "sysfs"], "1.1", &[("a", 30.0), ("c", 60.0)]);
         let difference = between(&old, &new);
         assert_eq!(difference.asks_for_more, ["exec"]);
-        insta::assert_snapshot!(text(&difference), @r"
-        ! it asks for more: exec; grant it in the spec, or it is refused and the old one goes on
-          it no longer asks for: kmsg; take that out of its grants
-          version: 1.0 → 1.1
-          component a, interval: 60 s → 30 s
-          component b: there → gone
-          component c: not there → new
-        ");
+        assert_eq!(difference.asks_no_more_for, ["kmsg"]);
+        assert_eq!(
+            difference.changes,
+            [
+                "version: 1.0 → 1.1",
+                "component a, interval: 60 s → 30 s",
+                "component b: there → gone",
+                "component c: not there → new",
+            ]
+        );
     }
 
     #[test]
@@ -236,8 +205,6 @@ mod tests {
         let difference = between(&old, &new);
         assert!(difference.asks_for_more.is_empty() && difference.changes.is_empty());
         assert_eq!(difference.asks_no_more_for, ["kmsg"]);
-        let same = between(&old, &old);
-        assert!(same.same);
-        assert_eq!(text(&same), "the two are the same, byte for byte\n");
+        assert!(between(&old, &old).same);
     }
 }

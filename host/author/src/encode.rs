@@ -24,18 +24,18 @@ const EXPORTS: [(&str, &str); 3] = [
 
 /// What a module lacks to be made a component.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Lacks {
+pub(crate) struct Lacks {
     /// Folder of the contract, for a module that does not carry it.
-    pub wit: Option<PathBuf>,
+    pub(crate) wit: Option<PathBuf>,
     /// A module, as text or binary, that replaces the first version of WASI; it may import what the contract has.
-    pub adapter: Option<PathBuf>,
+    pub(crate) adapter: Option<PathBuf>,
 }
 
 /// Makes a component of a core module.
 ///
 /// # Errors
 /// In words.
-pub fn encode(module: &[u8], lacks: &Lacks) -> Result<Vec<u8>, String> {
+pub(crate) fn encode(module: &[u8], lacks: &Lacks) -> Result<Vec<u8>, String> {
     let contract = lacks.wit.as_deref().map(contract).transpose()?;
     let module = match &contract {
         Some(contract) => typed(module, contract, &worlds(module)?)?,
@@ -115,7 +115,7 @@ fn worlds(module: &[u8]) -> Result<Vec<&'static str>, String> {
 mod tests {
     use super::*;
 
-    const WIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
+    const WIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit");
 
     /// A module with the least that the contract asks of a checker, and more.
     fn module(imports: &str, more: &str) -> Vec<u8> {

@@ -1,57 +1,42 @@
 //! `gpud pack new`: the folder of a pack that builds and tests at once, with one plugin.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::{
-    cli::{
-        VERSION,
-        plugin::{
-            new::{check_name, make, make_folder, write},
-            templates::TemplateFile,
-        },
-        terminal::shown,
-    },
-    pack::PackRefusal,
+    VERSION,
+    new_project::{self, check_name, make_folder, write},
+    templates::TemplateFile,
 };
 
 /// What a pack has beside its plugins.
 const FILES: [(&str, &str); 5] = [
     (
         "README.md",
-        include_str!("../../../../sdk/templates/pack/README.md"),
+        include_str!("../../../sdk/templates/pack/README.md"),
     ),
     (
         "build.sh",
-        include_str!("../../../../sdk/templates/pack/build.sh"),
+        include_str!("../../../sdk/templates/pack/build.sh"),
     ),
     (
         ".gitignore",
-        include_str!("../../../../sdk/templates/pack/_gitignore"),
+        include_str!("../../../sdk/templates/pack/_gitignore"),
     ),
     (
         "pack/pack.yaml",
-        include_str!("../../../../sdk/templates/pack/pack/pack.yaml"),
+        include_str!("../../../sdk/templates/pack/pack/pack.yaml"),
     ),
     (
         "pack/README.md",
-        include_str!("../../../../sdk/templates/pack/pack/README.md"),
+        include_str!("../../../sdk/templates/pack/pack/README.md"),
     ),
 ];
 
-/// Makes the folder and says what to do next.
+/// Makes the folder of a pack, with one plugin.
 ///
 /// # Errors
-/// [`PackRefusal`]: there is no such language, the name is none, or the folder is there already.
-pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<String, PackRefusal> {
-    let folder = folder.map_or_else(|| PathBuf::from(name), Path::to_owned);
-    write_pack(language, name, &folder).map_err(PackRefusal)?;
-    let shown = shown(&folder);
-    Ok(format!(
-        "{shown} is a pack with one plugin in {language}.\n\n  cd {shown}\n  ./build.sh\n\nREADME.md there says where to go on.\n"
-    ))
-}
-
-fn write_pack(language: &str, name: &str, folder: &Path) -> Result<(), String> {
+/// There is no such language, the name is none, or the folder is there already.
+pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
     let plugin = format!("{name}-fans");
     check_name(name)
         .and_then(|()| check_name(&plugin))
@@ -69,20 +54,21 @@ fn write_pack(language: &str, name: &str, folder: &Path) -> Result<(), String> {
         write(folder, &file)?;
     }
     make_folder(&folder.join("plugins"), language)?;
-    make(language, &plugin, &folder.join("plugins").join(&plugin))
+    let project = folder.join("plugins").join(&plugin);
+    new_project::make(language, &plugin, &project, None)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cli::plugin::project::Project, pack::Manifest};
+    use crate::{pack::Manifest, project::Project, templates};
 
     #[test]
     fn a_pack_has_a_manifest_and_a_project_in_every_language() {
         let home = tempfile::tempdir().unwrap();
-        for language in crate::cli::plugin::templates::languages() {
+        for language in templates::languages() {
             let folder = home.path().join(language);
-            new(language, "acme-boards", Some(&folder)).unwrap();
+            make(language, "acme-boards", &folder).unwrap();
             let read = |path: &str| std::fs::read(folder.join(path)).unwrap();
             let manifest = Manifest::parse(&read("pack/pack.yaml")).unwrap();
             assert_eq!(manifest.name, "acme-boards");
@@ -106,11 +92,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("p");
         for (language, name) in [("cobol", "acme"), ("rust", "Acme"), ("rust", "a-")] {
-            new(language, name, Some(&folder)).unwrap_err();
+            make(language, name, &folder).unwrap_err();
             assert!(!folder.exists(), "{language} {name}");
         }
-        new("rust", "acme", Some(&folder)).unwrap();
-        let PackRefusal(why) = new("rust", "acme", Some(&folder)).unwrap_err();
+        make("rust", "acme", &folder).unwrap();
+        let why = make("rust", "acme", &folder).unwrap_err();
         assert!(why.contains("nothing was written"), "{why}");
     }
 }

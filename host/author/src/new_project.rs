@@ -4,50 +4,21 @@
     reason = "writes a new folder that the user named"
 )]
 
-use std::{
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{fs, io::Write as _, path::Path};
 
 use super::{
     sdk::Sdk,
     templates::{self, TemplateFile},
 };
-use crate::cli::exit::Exit;
 
 /// Longest name.
 const MAX_NAME: usize = 64;
 
-/// Makes the folder and says what to do next.
+/// Makes the folder of a plugin, with the SDK from the packages of a folder if one is named, otherwise with that of gpud.
 ///
 /// # Errors
 /// There is no such template, the name is none, the folder is there already, or `sdk` has no SDK for the language.
-pub fn new(
-    language: &str,
-    name: &str,
-    folder: Option<&Path>,
-    sdk: Option<&Path>,
-) -> Result<Exit, Exit> {
-    let folder = folder.map_or_else(|| PathBuf::from(name), Path::to_owned);
-    make_with(language, name, &folder, sdk).map_err(Exit::failure)?;
-    let shown = folder.display();
-    Ok(Exit::success(format!(
-        "{shown} is a plugin in {language}.\n\n  cd {shown}\n  gpud plugin build\n  gpud plugin test\n  gpud cs plugin.yaml -r\n\n\
-         README.md there says where to go on.\n"
-    )))
-}
-
-/// Makes the folder of a plugin, with the SDK that gpud brings.
-///
-/// # Errors
-/// There is no such template, the name is none, or the folder is there already.
-pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
-    make_with(language, name, folder, None)
-}
-
-/// Makes the folder of a plugin, with the SDK from the packages of a folder if one is named.
-fn make_with(language: &str, name: &str, folder: &Path, sdk: Option<&Path>) -> Result<(), String> {
+pub fn make(language: &str, name: &str, folder: &Path, sdk: Option<&Path>) -> Result<(), String> {
     check_name(name)?;
     check_language(language)?;
     let files = match sdk {
@@ -77,7 +48,7 @@ fn check_language(language: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// There is no template for the language, or the folder is there already.
-pub fn make_folder(folder: &Path, language: &str) -> Result<(), String> {
+pub(crate) fn make_folder(folder: &Path, language: &str) -> Result<(), String> {
     check_language(language)?;
     fs::create_dir(folder).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
@@ -91,7 +62,7 @@ pub fn make_folder(folder: &Path, language: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// The system's, naming the file.
-pub fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
+pub(crate) fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
     let path = folder.join(&file.path);
     let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
     if let Some(parent) = path.parent() {
@@ -110,7 +81,7 @@ pub fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
 ///
 /// # Errors
 /// It is none, and what a name is.
-pub fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name
         .bytes()
@@ -137,17 +108,17 @@ mod tests {
     fn a_project_is_written_once() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("p");
-        make("rust", "memory-check", &folder).unwrap();
+        make("rust", "memory-check", &folder, None).unwrap();
         let cargo = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
         assert!(cargo.contains("name = \"memory-check\""), "{cargo}");
         assert!(folder.join("vendor/gpud-sdk/src/lib.rs").exists());
-        super::super::project::Project::read(&folder).unwrap();
-        let error = make("rust", "memory-check", &folder).unwrap_err();
+        crate::project::Project::read(&folder).unwrap();
+        let error = make("rust", "memory-check", &folder, None).unwrap_err();
         assert!(
             error.contains("is there already; nothing was written"),
             "{error}"
         );
-        let error = make("cobol", "fan-check", &home.path().join("q")).unwrap_err();
+        let error = make("cobol", "fan-check", &home.path().join("q"), None).unwrap_err();
         assert!(
             error.contains("there is no template for \"cobol\"; there are: "),
             "{error}"
@@ -159,7 +130,7 @@ mod tests {
     fn without_the_package_of_an_sdk_nothing_is_written() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("p");
-        let error = make_with("rust", "fan-check", &folder, Some(home.path())).unwrap_err();
+        let error = make("rust", "fan-check", &folder, Some(home.path())).unwrap_err();
         assert!(error.ends_with("has no gpud-sdk-VERSION.crate"), "{error}");
         assert!(!folder.exists());
     }

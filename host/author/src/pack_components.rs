@@ -5,8 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     capability::Grants,
-    cli::plugin::component_file::{ComponentFile, runtime},
     component::config,
+    component_file::{Compilation, ComponentFile},
     node::Node,
     pack::{Pack, PackRefusal},
     runtime::Limits,
@@ -16,11 +16,11 @@ use crate::{
 ///
 /// # Errors
 /// [`PackRefusal`], naming the file.
-pub async fn check(pack: &Pack) -> Result<(), PackRefusal> {
+pub async fn check(pack: &Pack, compilation: &Compilation) -> Result<(), PackRefusal> {
     let node = Node::live()
         .await
         .map_err(|error| PackRefusal(error.to_string()))?;
-    let runtime = runtime(Arc::new(node)).map_err(PackRefusal)?;
+    let runtime = compilation.start(Arc::new(node)).map_err(PackRefusal)?;
     for plugin in &pack.manifest.plugins {
         let bytes = pack
             .file(&plugin.file)

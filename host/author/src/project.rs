@@ -7,36 +7,36 @@ use serde::Deserialize;
 use crate::node::trusted::{self, Opener};
 
 /// Name of the file.
-pub const FILE: &str = "gpud-plugin.yaml";
+pub(crate) const FILE: &str = "gpud-plugin.yaml";
 /// Largest file, bytes.
 const MAX_BYTES: usize = 64 << 10;
 
 /// A project.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Project {
+pub(crate) struct Project {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The language that it is written in: for people, and to look for its tools.
-    pub language: String,
+    pub(crate) language: String,
     /// Bash commands that build it, run one after another in the project's folder.
-    pub build: Vec<String>,
+    pub(crate) build: Vec<String>,
     /// A core module that the commands leave behind, for gpud to make the component of. Without it they leave the
     /// component.
-    pub module: Option<PathBuf>,
+    pub(crate) module: Option<PathBuf>,
     /// Folder of the contract that the module speaks, where it does not carry that itself.
-    pub wit: Option<PathBuf>,
+    pub(crate) wit: Option<PathBuf>,
     /// A module that replaces the first version of WASI, where `module` imports it.
-    pub adapter: Option<PathBuf>,
+    pub(crate) adapter: Option<PathBuf>,
     /// The component.
-    pub component: PathBuf,
+    pub(crate) component: PathBuf,
     /// Bash commands that run its own tests.
     #[serde(default)]
-    pub test: Vec<String>,
+    pub(crate) test: Vec<String>,
     /// The file of test cases for `gpud plugin test`.
-    pub cases: Option<PathBuf>,
+    pub(crate) cases: Option<PathBuf>,
     /// The spec with which it is loaded, for `gpud cs`.
-    pub spec: Option<PathBuf>,
+    pub(crate) spec: Option<PathBuf>,
 }
 
 impl Project {
@@ -44,7 +44,7 @@ impl Project {
     ///
     /// # Errors
     /// In words, naming the file.
-    pub fn read(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn read(folder: &Path) -> Result<Self, String> {
         let path = folder.join(FILE);
         // It says what is run to build the plugin.
         let bytes = Opener::of_command()

@@ -14,15 +14,15 @@ const EMBEDDED: &[(&str, &str, &[u8], bool)] = include!(concat!(env!("OUT_DIR"),
 
 /// A file of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TemplateFile {
+pub(crate) struct TemplateFile {
     /// Where it goes, relative to the project's folder.
-    pub path: String,
+    pub(crate) path: String,
     /// What goes into it.
-    pub content: Vec<u8>,
+    pub(crate) content: Vec<u8>,
 }
 
 /// The languages that there is a template for, ascending.
-pub fn languages() -> Vec<&'static str> {
+pub(crate) fn languages() -> Vec<&'static str> {
     let mut languages: Vec<_> = EMBEDDED.iter().map(|(language, ..)| *language).collect();
     languages.sort_unstable();
     languages.dedup();
@@ -30,12 +30,12 @@ pub fn languages() -> Vec<&'static str> {
 }
 
 /// The files of a project in this language, with its name filled in; empty for a language that is not there.
-pub fn files(language: &str, name: &str) -> Vec<TemplateFile> {
+pub(crate) fn files(language: &str, name: &str) -> Vec<TemplateFile> {
     files_for(language, name, VERSION)
 }
 
 /// The same for an SDK of this version.
-pub fn files_for(language: &str, name: &str, version: &str) -> Vec<TemplateFile> {
+pub(crate) fn files_for(language: &str, name: &str, version: &str) -> Vec<TemplateFile> {
     EMBEDDED
         .iter()
         .filter(|(of, ..)| *of == language)
@@ -65,7 +65,7 @@ mod tests {
         for language in languages() {
             let files = files(language, "memory-check");
             let names: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
-            for needed in [super::super::project::FILE, "README.md"] {
+            for needed in [crate::project::FILE, "README.md"] {
                 assert!(names.contains(&needed), "{language}: {names:?}");
             }
             // Every machine has what it watches, so that the first plugin of a new author shows up.

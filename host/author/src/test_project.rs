@@ -9,14 +9,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::json;
-
 use super::{
     build::{self, CommandOptions},
-    cases::{self, Cases},
+    cases::{Cases, Outcome},
+    component_file::Compilation,
     project::{self, Project},
 };
-use crate::cli::{exit::Exit, terminal::Terminal};
+
+/// The result of trying a component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tested {
+    /// The commands of the project's own tests, all of which succeeded.
+    pub commands: Vec<String>,
+    /// The outcomes of the cases.
+    pub cases: Vec<Outcome>,
+}
 
 /// Tries the cases of a file; or of a project, after its own tests.
 ///
@@ -29,71 +36,42 @@ pub async fn test(
     path: &Path,
     component: Option<&Path>,
     builds: bool,
-    variables: &[String],
-    json: bool,
-    stdout: Terminal,
-) -> Result<Exit, Exit> {
-    let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_test");
-    let command_options = CommandOptions {
-        shown: !json,
-        install_tools: false,
-        variables,
-    };
+    command_options: CommandOptions<'_>,
+    compilation: &Compilation,
+) -> Result<Tested, String> {
     let builds = builds && component.is_none();
-    let mut text = String::new();
+    let mut commands = Vec::new();
     let cases = match path.is_dir() {
         false => {
-            if builds && let Some((folder, project)) = project_of(path).map_err(fail)? {
-                build::built(&folder, &project, command_options)
-                    .await
-                    .map_err(fail)?;
+            if builds && let Some((folder, project)) = project_of(path)? {
+                build::built(&folder, &project, command_options).await?;
             }
             Some(path.to_owned())
         }
         true => {
-            let project = Project::read(path).map_err(fail)?;
+            let project = Project::read(path)?;
             if builds {
-                build::built(path, &project, command_options)
-                    .await
-                    .map_err(fail)?;
+                build::built(path, &project, command_options).await?;
             } else if !project.test.is_empty() {
-                build::check_project(path).await.map_err(fail)?;
+                build::check_project(path).await?;
             }
-            build::run_all(path, &project.test, command_options)
-                .await
-                .map_err(fail)?;
-            for command in &project.test {
-                text.push_str(&format!("{} {command}\n", stdout.good()));
-            }
+            build::run_all(path, &project.test, command_options).await?;
             if component.is_none() && !path.join(&project.component).exists() {
                 let missing = path.join(&project.component);
                 let shown = missing.display();
-                return Err(fail(format!(
+                return Err(format!(
                     "{shown} is not there yet: `gpud plugin build` makes it"
-                )));
+                ));
             }
+            commands = project.test;
             project.cases.map(|cases| path.join(cases))
         }
     };
-    let outcomes = match cases {
-        Some(cases) => {
-            Cases::read(&cases, component)
-                .await
-                .map_err(fail)?
-                .run()
-                .await
-        }
+    let cases = match cases {
+        Some(cases) => Cases::read(&cases, component).await?.run(compilation).await,
         None => Vec::new(),
     };
-    let failed = outcomes.iter().any(|outcome| !outcome.passed);
-    let stdout = match json {
-        true => format!("{}\n", json!({"passed": !failed, "cases": outcomes})),
-        false => text + &cases::text(&outcomes, stdout),
-    };
-    Ok(Exit {
-        code: u8::from(failed),
-        ..Exit::success(stdout)
-    })
+    Ok(Tested { commands, cases })
 }
 
 /// The project whose file of cases this is: one in the folder of the file, or in the folder above.
@@ -116,7 +94,6 @@ fn project_of(file: &Path) -> Result<Option<(PathBuf, Project)>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{exit::Stderr, terminal::ColorChoice};
 
     /// A project without tools: its build copies `source` to the component, and its test notes that it ran.
     fn project() -> tempfile::TempDir {
@@ -133,18 +110,8 @@ mod tests {
 
     async fn tried(path: &Path, builds: bool) {
         // The component is an empty one, so that its cases cannot be run; what came before is what is looked at.
-        let ended = test(
-            path,
-            None,
-            builds,
-            &[],
-            true,
-            Terminal::stdout(ColorChoice::Never),
-        )
-        .await;
-        if let Err(exit) = ended {
-            assert_eq!(exit.stderr, Stderr::Nothing);
-        }
+        let (_cache, compilation) = Compilation::of_test();
+        let _ = test(path, None, builds, CommandOptions::default(), &compilation).await;
     }
 
     #[tokio::test]

@@ -174,7 +174,7 @@ fn report(missing: &[Missing]) -> String {
 ///
 /// # Errors
 /// In words: what is missing, which version is needed, and how to get it.
-pub async fn prepare(
+pub(crate) async fn prepare(
     folder: &Path,
     project: &Project,
     command_options: CommandOptions<'_>,

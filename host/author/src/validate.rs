@@ -1,21 +1,20 @@
-//! `gpud plugin validate`: does a component keep to the contract, also on a machine that has nothing of what it looks
-//! for, where nothing is granted, and when the kernel log is full of nonsense?
+//! Whether a component keeps to the contract, also on a machine that has nothing of what it looks for, where nothing is
+//! granted, and when the kernel log is full of nonsense.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    component_file::{ComponentFile, runtime},
+    component_file::{Compilation, ComponentFile},
     dry_run::chosen,
 };
 use crate::{
     capability::{Grants, Interface},
-    cli::{
-        exit::Exit,
-        terminal::{Terminal, printable},
-    },
     component::{
         config,
         trial::{Trial, TrialOutcome},
@@ -34,17 +33,6 @@ const NOW: u64 = 1_767_225_600_000;
 const HOUR: u64 = 3_600_000;
 /// Share of a limit, per cent, from which on it is said that there is little room.
 const TIGHT: u64 = 50;
-
-/// What to validate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Validation {
-    /// The component's file.
-    pub file: PathBuf,
-    /// Its configuration, a mapping.
-    pub config: Value,
-    /// Print one JSON document.
-    pub json: bool,
-}
 
 /// How a point was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,40 +55,6 @@ pub struct Point {
     pub text: String,
 }
 
-/// Validates and prints. The status is 1 when something breaks the contract.
-///
-/// # Errors
-/// The file cannot be read, or no machine can be made up.
-pub async fn validate(options: &Validation, terminal: Terminal) -> Result<Exit, Exit> {
-    let fail = |message: String| Exit::failure(message).in_json(options.json, "failed_to_validate");
-    let file = ComponentFile::read(&options.file).await.map_err(fail)?;
-    let points = points(&file, &options.config).await.map_err(fail)?;
-    let bad = points.iter().any(|point| point.grade == Grade::Bad);
-    let stdout = match options.json {
-        true => {
-            let document =
-                json!({"file": file.path.display().to_string(), "valid": !bad, "points": points});
-            format!("{document}\n")
-        }
-        false => points.iter().map(|point| point.line(terminal)).collect(),
-    };
-    Ok(Exit {
-        code: u8::from(bad),
-        ..Exit::success(stdout)
-    })
-}
-
-impl Point {
-    fn line(&self, terminal: Terminal) -> String {
-        let sign = match self.grade {
-            Grade::Good => terminal.good(),
-            Grade::Note => "!",
-            Grade::Bad => terminal.bad(),
-        };
-        format!("{sign} {}\n", printable(&self.text))
-    }
-}
-
 /// Collects points.
 #[derive(Default)]
 struct Points(Vec<Point>);
@@ -119,11 +73,24 @@ impl Points {
     }
 }
 
-/// Looks at everything.
+/// Holds the component of a file with this configuration, a mapping, against the contract.
 ///
 /// # Errors
-/// No machine can be made up.
-pub async fn points(file: &ComponentFile, config: &Value) -> Result<Vec<Point>, String> {
+/// The file cannot be read, or no machine can be made up.
+pub async fn validate(
+    path: &Path,
+    config: &Value,
+    compilation: &Compilation,
+) -> Result<Vec<Point>, String> {
+    points(&ComponentFile::read(path).await?, config, compilation).await
+}
+
+/// Looks at everything.
+async fn points(
+    file: &ComponentFile,
+    config: &Value,
+    compilation: &Compilation,
+) -> Result<Vec<Point>, String> {
     // Without any file, program or service.
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let simulation = Simulation {
@@ -138,7 +105,7 @@ pub async fn points(file: &ComponentFile, config: &Value) -> Result<Vec<Point>, 
     };
     let node = Node::simulated(simulation).map_err(|error| error.to_string())?;
     let node = Arc::new(node);
-    let runtime = runtime(Arc::clone(&node))?;
+    let runtime = compilation.start(Arc::clone(&node))?;
     let mut points = Points::default();
     let opened = match file.open(&runtime).await {
         Ok(opened) => opened,
@@ -432,6 +399,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_built_in_checkers_keep_to_the_contract() {
+        let (_cache, compilation) = Compilation::of_test();
         for builtin in crate::component::builtin::all() {
             // The components of code that they are in: those that read the log, files, NVML, and that run programs.
             if !["cpu", "accelerator-nvidia-error-xid"].contains(&builtin.component) {
@@ -441,7 +409,7 @@ mod tests {
                 path: builtin.folder.into(),
                 bytes: builtin.unpack().unwrap(),
             };
-            let points = points(&file, &json!({})).await.unwrap();
+            let points = points(&file, &json!({}), &compilation).await.unwrap();
             let bad: Vec<_> = points.iter().filter(|p| p.grade == Grade::Bad).collect();
             assert!(bad.is_empty(), "{}: {bad:?}", builtin.component);
             assert!(points.len() > 5, "{points:?}");
@@ -454,7 +422,8 @@ mod tests {
             path: "x".into(),
             bytes: b"\x7fELF".to_vec(),
         };
-        let points = points(&file, &json!({})).await.unwrap();
+        let (_cache, compilation) = Compilation::of_test();
+        let points = points(&file, &json!({}), &compilation).await.unwrap();
         assert_eq!(points.len(), 1);
         assert_eq!(points[0].grade, Grade::Bad);
         assert!(points[0].text.contains("does not begin like WebAssembly"));

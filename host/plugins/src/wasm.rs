@@ -8,12 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-use super::retained::sha256;
 use crate::{
     capability::Grants,
     component::{WasmChecker, config},
     model::{ComponentDescriptor, RunMode},
     node::trusted::Opener,
+    pack::hex,
     runtime::{Limits, Plugin as Loadable, PluginSource, Runtime, Wasm},
     spec::{Plugin, Position},
     wire::{LimitOverrides, ShadowSpec, WasmSpec},
@@ -169,7 +169,7 @@ pub async fn load_shadow(
         Ok(bytes) => bytes,
         Err(problem) => return Some((String::new(), Err(at_shadow(problem)))),
     };
-    let digest = format!("sha256:{}", sha256(&bytes));
+    let digest = format!("sha256:{}", hex(&bytes));
     let loaded = of_bytes(runtime, &second, folder, &bytes).await;
     Some((digest, loaded.map_err(at_shadow)))
 }

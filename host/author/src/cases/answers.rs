@@ -7,12 +7,12 @@ use serde::Deserialize;
 use crate::node::simulated::{Canned, CannedHttp, CannedPage, CannedProgram};
 
 /// What services answer, by service and path.
-pub type Pages = BTreeMap<String, BTreeMap<String, Page>>;
+pub(crate) type Pages = BTreeMap<String, BTreeMap<String, Page>>;
 
 /// What one program prints.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Program {
+pub(crate) struct Program {
     program: String,
     arguments: Option<Vec<String>>,
     #[serde(default)]
@@ -29,7 +29,7 @@ pub struct Program {
 /// What one page answers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Page {
+pub(crate) struct Page {
     #[serde(default = "ok")]
     status: u16,
     #[serde(default)]
@@ -41,7 +41,12 @@ fn ok() -> u16 {
 }
 
 /// Changes what answers: each of these comes before what was there.
-pub fn change(canned: &mut Canned, programs: &[Program], http: &Pages, tcp: Option<&Vec<String>>) {
+pub(crate) fn change(
+    canned: &mut Canned,
+    programs: &[Program],
+    http: &Pages,
+    tcp: Option<&Vec<String>>,
+) {
     for gone in programs.iter().filter(|program| program.missing) {
         canned.remove_program(&gone.program);
     }

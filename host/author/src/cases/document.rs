@@ -22,7 +22,7 @@ use super::{
 use crate::{node::simulated::Canned, wire::GoDuration};
 
 /// Largest file, bytes.
-pub const MAX_BYTES: usize = 4 << 20;
+pub(crate) const MAX_BYTES: usize = 4 << 20;
 /// Most cases of a file, and most steps of a case.
 const MAX_ITEMS: usize = 1000;
 /// What time it is where a case does not say: 2026-01-01T00:00:00Z.
@@ -31,85 +31,85 @@ const NOW: u64 = 1_767_225_600_000;
 /// The file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CaseFile {
+pub(crate) struct CaseFile {
     /// A spec file; its first Wasm entry gives what is not said here.
-    pub spec: Option<PathBuf>,
+    pub(crate) spec: Option<PathBuf>,
     /// The component's file.
-    pub component: Option<PathBuf>,
+    pub(crate) component: Option<PathBuf>,
     /// Which of its components; the first without.
-    pub component_name: Option<String>,
+    pub(crate) component_name: Option<String>,
     /// What it may reach.
-    pub grants: Option<Map<String, Value>>,
+    pub(crate) grants: Option<Map<String, Value>>,
     /// Its configuration.
-    pub config: Option<Map<String, Value>>,
+    pub(crate) config: Option<Map<String, Value>>,
     /// The cases.
-    pub cases: Vec<Case>,
+    pub(crate) cases: Vec<Case>,
 }
 
 /// One case: a machine, and one step or several.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
+pub(crate) struct Case {
     /// For people; unique in the file.
-    pub name: String,
+    pub(crate) name: String,
     /// A folder that stands for `/`; an empty one without.
-    pub node: Option<PathBuf>,
+    pub(crate) node: Option<PathBuf>,
     /// What time it is, RFC 3339.
-    pub now: Option<String>,
+    pub(crate) now: Option<String>,
     /// When the machine booted, RFC 3339; an hour before `now` without.
-    pub booted: Option<String>,
+    pub(crate) booted: Option<String>,
     /// Instead of the file's.
-    pub config: Option<Map<String, Value>>,
+    pub(crate) config: Option<Map<String, Value>>,
     /// Instead of the file's.
-    pub grants: Option<Map<String, Value>>,
+    pub(crate) grants: Option<Map<String, Value>>,
     /// What programs print from the start.
     #[serde(default)]
-    pub programs: Vec<Program>,
+    pub(crate) programs: Vec<Program>,
     /// What services answer from the start: by `unix:/run/x.sock` or `loopback:9100`, then by path.
     #[serde(default)]
-    pub http: Pages,
+    pub(crate) http: Pages,
     /// `host:port` endpoints that take connections from the start.
     #[serde(default)]
-    pub tcp: Vec<String>,
+    pub(crate) tcp: Vec<String>,
     /// Several steps on one machine, one after another.
     #[serde(default)]
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// Of a case with one step: as in a step.
     #[serde(default)]
-    pub files: BTreeMap<String, Option<String>>,
+    pub(crate) files: BTreeMap<String, Option<String>>,
     /// The same.
     #[serde(default)]
-    pub kmsg: Vec<String>,
+    pub(crate) kmsg: Vec<String>,
     /// The same.
-    pub kmsg_file: Option<PathBuf>,
+    pub(crate) kmsg_file: Option<PathBuf>,
     /// The same.
-    pub expect: Option<Expect>,
+    pub(crate) expect: Option<Expect>,
 }
 
 /// What happens to the machine, and what the component says then.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub(crate) struct Step {
     /// How long after the step before, such as `1m`.
-    pub after: Option<String>,
+    pub(crate) after: Option<String>,
     /// Files that are written over those of the folder, and, where there is no text, removed.
     #[serde(default)]
-    pub files: BTreeMap<String, Option<String>>,
+    pub(crate) files: BTreeMap<String, Option<String>>,
     /// Texts of kernel messages, of level 3 (error) and now.
     #[serde(default)]
-    pub kmsg: Vec<String>,
+    pub(crate) kmsg: Vec<String>,
     /// A saved kernel log: of dmesg, journalctl -k, /dev/kmsg or syslog.
-    pub kmsg_file: Option<PathBuf>,
+    pub(crate) kmsg_file: Option<PathBuf>,
     /// What programs print from now on, before what they printed until now.
     #[serde(default)]
-    pub programs: Vec<Program>,
+    pub(crate) programs: Vec<Program>,
     /// What services answer from now on; other pages stay.
     #[serde(default)]
-    pub http: Pages,
+    pub(crate) http: Pages,
     /// All endpoints that take connections from now on.
-    pub tcp: Option<Vec<String>>,
+    pub(crate) tcp: Option<Vec<String>>,
     /// What the component is to say.
-    pub expect: Expect,
+    pub(crate) expect: Expect,
 }
 
 impl CaseFile {
@@ -117,7 +117,7 @@ impl CaseFile {
     ///
     /// # Errors
     /// In words, with the place where YAML has one.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let file: Self = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
         if file.cases.is_empty() {
             return Err("there is no case in it".to_owned());
@@ -168,7 +168,7 @@ impl Case {
     }
 
     /// Its steps; a case without any is one itself.
-    pub fn steps(&self) -> Vec<Step> {
+    pub(crate) fn steps(&self) -> Vec<Step> {
         match &self.expect {
             Some(expect) if self.steps.is_empty() => vec![Step {
                 after: None,
@@ -188,7 +188,7 @@ impl Case {
     ///
     /// # Errors
     /// Not a time.
-    pub fn now_ms(&self) -> Result<u64, String> {
+    pub(crate) fn now_ms(&self) -> Result<u64, String> {
         self.now.as_deref().map_or(Ok(NOW), time)
     }
 
@@ -196,7 +196,7 @@ impl Case {
     ///
     /// # Errors
     /// Not a time.
-    pub fn booted_ms(&self) -> Result<u64, String> {
+    pub(crate) fn booted_ms(&self) -> Result<u64, String> {
         match self.booted.as_deref() {
             Some(text) => time(text),
             None => Ok(self.now_ms()?.saturating_sub(3_600_000)),
@@ -204,7 +204,7 @@ impl Case {
     }
 
     /// What answers in place of programs and services from the start.
-    pub fn canned(&self) -> Canned {
+    pub(crate) fn canned(&self) -> Canned {
         let mut canned = Canned::default();
         answers::change(&mut canned, &self.programs, &self.http, Some(&self.tcp));
         canned
@@ -213,7 +213,7 @@ impl Case {
 
 impl Step {
     /// Changes what answers in place of programs and services.
-    pub fn change(&self, canned: &mut Canned) {
+    pub(crate) fn change(&self, canned: &mut Canned) {
         answers::change(canned, &self.programs, &self.http, self.tcp.as_ref());
     }
 
@@ -221,7 +221,7 @@ impl Step {
     ///
     /// # Errors
     /// Not a duration.
-    pub fn after_ms(&self) -> Result<u64, String> {
+    pub(crate) fn after_ms(&self) -> Result<u64, String> {
         let Some(text) = &self.after else {
             return Ok(0);
         };

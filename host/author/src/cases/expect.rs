@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    cli::plugin::check_result::{ReportedEvent, ReportedMetric},
+    check_result::{ReportedEvent, ReportedMetric},
     model::{Health, HealthState},
 };
 
@@ -17,75 +17,75 @@ const PATTERN_SIZE: usize = 1 << 20;
 /// The expected result of a step. Values that are not mentioned are not compared.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Expect {
+pub(crate) struct Expect {
     /// The worst health of all states.
-    pub health: Option<String>,
+    pub(crate) health: Option<String>,
     /// Whether there is something to watch.
-    pub supported: Option<bool>,
+    pub(crate) supported: Option<bool>,
     /// All states, in order.
-    pub states: Option<Vec<StateExpect>>,
+    pub(crate) states: Option<Vec<StateExpect>>,
     /// All events of this step, those of kernel messages first.
-    pub events: Option<Vec<EventExpect>>,
+    pub(crate) events: Option<Vec<EventExpect>>,
     /// Metrics that are there, among others.
-    pub metrics: Option<Vec<MetricExpect>>,
+    pub(crate) metrics: Option<Vec<MetricExpect>>,
     /// What is said where there is no report. Without this key there has to be one.
-    pub error: Option<Value>,
+    pub(crate) error: Option<Value>,
 }
 
 /// A state.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct StateExpect {
+pub(crate) struct StateExpect {
     /// Its name.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Its health.
-    pub health: Option<String>,
+    pub(crate) health: Option<String>,
     /// A text, or `{contains: text}`, or `{matches: pattern}`.
-    pub reason: Option<Value>,
+    pub(crate) reason: Option<Value>,
     /// The same.
-    pub error: Option<Value>,
+    pub(crate) error: Option<Value>,
     /// All repair actions, in the wire's words.
-    pub actions: Option<Vec<String>>,
+    pub(crate) actions: Option<Vec<String>>,
 }
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct EventExpect {
+pub(crate) struct EventExpect {
     /// Its name.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// `Info`, `Warning`, `Critical`, `Fatal` or `Unknown`.
     #[serde(rename = "type")]
-    pub event_type: Option<String>,
+    pub(crate) event_type: Option<String>,
     /// A text, or `{contains: text}`, or `{matches: pattern}`.
-    pub message: Option<Value>,
+    pub(crate) message: Option<Value>,
 }
 
 /// A metric.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct MetricExpect {
+pub(crate) struct MetricExpect {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Labels that it has, among others.
-    pub labels: BTreeMap<String, String>,
+    pub(crate) labels: BTreeMap<String, String>,
     /// Its value, to nine digits.
-    pub value: Option<f64>,
+    pub(crate) value: Option<f64>,
 }
 
 /// The result of one step of a case.
 #[derive(Debug, Default)]
-pub struct StepResult<'a> {
+pub(crate) struct StepResult<'a> {
     /// Whether there is something to watch.
-    pub supported: bool,
+    pub(crate) supported: bool,
     /// Its states.
-    pub states: &'a [HealthState],
+    pub(crate) states: &'a [HealthState],
     /// Its events.
-    pub events: &'a [ReportedEvent],
+    pub(crate) events: &'a [ReportedEvent],
     /// Its metrics.
-    pub metrics: &'a [ReportedMetric],
+    pub(crate) metrics: &'a [ReportedMetric],
     /// Why there is no report.
-    pub error: Option<&'a str>,
+    pub(crate) error: Option<&'a str>,
 }
 
 impl Expect {
@@ -93,7 +93,7 @@ impl Expect {
     ///
     /// # Errors
     /// In words.
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let states = self.states.iter().flatten();
         let healths = self
             .health
@@ -120,7 +120,7 @@ impl Expect {
     }
 
     /// Returns how the result differs from the expected one; empty when it does not.
-    pub fn differences(&self, step_result: &StepResult<'_>) -> Vec<String> {
+    pub(crate) fn differences(&self, step_result: &StepResult<'_>) -> Vec<String> {
         let mut found = Vec::new();
         match (&self.error, step_result.error) {
             (None, Some(error)) => found.push(format!("the check gave no report: {error}")),

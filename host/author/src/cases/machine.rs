@@ -31,9 +31,9 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_DEPTH: usize = 40;
 
 /// A made-up machine.
-pub struct Machine {
+pub(crate) struct Machine {
     /// As checkers see it.
-    pub node: Arc<Node>,
+    pub(crate) node: Arc<Node>,
     root: PathBuf,
     kmsg: PathBuf,
     sequence: u64,
@@ -46,7 +46,7 @@ impl Machine {
     ///
     /// # Errors
     /// In words, naming the file.
-    pub fn of(case: &Case, base: &Path) -> Result<Self, String> {
+    pub(crate) fn of(case: &Case, base: &Path) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let root = folder.path().join("root");
         fs::create_dir(&root).map_err(|error| error.to_string())?;
@@ -85,7 +85,7 @@ impl Machine {
     ///
     /// # Errors
     /// In words: no plain absolute path, or it leads through a link.
-    pub fn change(&self, path: &str, content: Option<&str>) -> Result<(), String> {
+    pub(crate) fn change(&self, path: &str, content: Option<&str>) -> Result<(), String> {
         let segments = segments_of(path).map_err(|error| error.to_string())?;
         let wrong = |problem: &dyn std::fmt::Display| format!("files: {path}: {problem}");
         let Some((name, folders)) = segments.split_last() else {
@@ -119,7 +119,7 @@ impl Machine {
     }
 
     /// A kernel message of now, with this text, of level 3.
-    pub fn message(&mut self, text: &str) -> KernelMessage {
+    pub(crate) fn message(&mut self, text: &str) -> KernelMessage {
         let now = self.node.clock.now_ms();
         KernelMessage {
             sequence: 0,
@@ -137,7 +137,10 @@ impl Machine {
     ///
     /// # Errors
     /// In words.
-    pub fn log(&mut self, messages: Vec<KernelMessage>) -> Result<Vec<Arc<KernelMessage>>, String> {
+    pub(crate) fn log(
+        &mut self,
+        messages: Vec<KernelMessage>,
+    ) -> Result<Vec<Arc<KernelMessage>>, String> {
         let mut records = String::new();
         let mut logged = Vec::with_capacity(messages.len());
         for mut message in messages {
@@ -219,7 +222,7 @@ fn copy(from: &Path, to: &Path, depth: usize, budget: &mut CopyBudget) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::plugin::cases::document::CaseFile;
+    use crate::cases::document::CaseFile;
 
     fn case(yaml: &str) -> Case {
         let text = format!("cases:\n- name: a\n  expect: {{}}\n{yaml}");

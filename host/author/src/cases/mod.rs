@@ -21,16 +21,13 @@ use self::{
     expect::StepResult,
     machine::Machine,
 };
-use super::{
-    check_result::{ReportedEvent, ReportedMetric},
-    component_file::{ComponentFile, runtime},
-    dry_run::chosen,
-};
 use crate::{
     capability::Grants,
     capture,
-    cli::terminal::{Terminal, printable},
+    check_result::{ReportedEvent, ReportedMetric},
     component::{config, trial::Trial},
+    component_file::{Compilation, ComponentFile},
+    dry_run::chosen,
     model::Trigger,
     node::{kmsg::KernelMessage, local_file, trusted::Opener},
     plugins::file as spec_file,
@@ -40,7 +37,7 @@ use crate::{
 
 /// A file of cases and what it is about.
 #[derive(Debug)]
-pub struct Cases {
+pub(crate) struct Cases {
     file: CaseFile,
     /// The folder that its paths start from.
     base: PathBuf,
@@ -72,7 +69,7 @@ impl Cases {
     ///
     /// # Errors
     /// In words, naming the file.
-    pub async fn read(path: &Path, component: Option<&Path>) -> Result<Self, String> {
+    pub(crate) async fn read(path: &Path, component: Option<&Path>) -> Result<Self, String> {
         let read = ReadCaseFile::of(path).await?;
         let component = component.map(Path::to_owned).or_else(|| read.component());
         let component = component.ok_or_else(|| {
@@ -85,10 +82,10 @@ impl Cases {
     }
 
     /// Runs all of them, one after another.
-    pub async fn run(&self) -> Vec<Outcome> {
+    pub(crate) async fn run(&self, compilation: &Compilation) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         for case in &self.file.cases {
-            let differences = match self.one(case).await {
+            let differences = match self.one(case, compilation).await {
                 Ok(differences) => differences,
                 Err(problem) => vec![problem],
             };
@@ -101,9 +98,9 @@ impl Cases {
         outcomes
     }
 
-    async fn one(&self, case: &Case) -> Result<Vec<String>, String> {
+    async fn one(&self, case: &Case, compilation: &Compilation) -> Result<Vec<String>, String> {
         let mut machine = Machine::of(case, &self.base)?;
-        let runtime = runtime(Arc::clone(&machine.node))?;
+        let runtime = compilation.start(Arc::clone(&machine.node))?;
         let mut trial = self.trial(case, &machine, &runtime).await?;
         let steps = case.steps();
         let mut differences = Vec::new();
@@ -272,27 +269,6 @@ fn wasm_entry(path: &Path) -> Result<(PathBuf, WasmSpec), String> {
         .next()
         .ok_or_else(|| format!("{}: it has no entry of type wasm", path.display()))?;
     Ok((spec_file::folder(path), wasm))
-}
-
-/// The outcomes of the cases, for people.
-pub fn text(outcomes: &[Outcome], terminal: Terminal) -> String {
-    let mut text = String::new();
-    for outcome in outcomes {
-        let sign = match outcome.passed {
-            true => terminal.good(),
-            false => terminal.bad(),
-        };
-        text.push_str(&format!("{sign} {}\n", printable(&outcome.case)));
-        for difference in &outcome.differences {
-            text.push_str(&format!("    {}\n", printable(difference)));
-        }
-    }
-    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
-    text.push_str(&match failed {
-        0 => format!("{} cases, all as expected\n", outcomes.len()),
-        failed => format!("{} cases, {failed} not as expected\n", outcomes.len()),
-    });
-    text
 }
 
 #[cfg(test)]

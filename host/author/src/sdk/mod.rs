@@ -87,9 +87,9 @@ const PACKAGES: [Packaged; 6] = [
 
 /// An SDK from a folder of packages.
 #[derive(Debug)]
-pub struct Sdk {
+pub(crate) struct Sdk {
     /// Its version.
-    pub version: String,
+    pub(crate) version: String,
     /// Folders of the project that it fills.
     folders: Vec<&'static str>,
     files: Vec<TemplateFile>,
@@ -100,7 +100,7 @@ impl Sdk {
     ///
     /// # Errors
     /// There is no package, or more than one version; a package is damaged, or not the one of `SHA256SUMS`.
-    pub fn read(folder: &Path, language: &str) -> Result<Self, String> {
+    pub(crate) fn read(folder: &Path, language: &str) -> Result<Self, String> {
         let mut sdk = Self {
             version: String::new(),
             folders: Vec::new(),
@@ -129,7 +129,7 @@ impl Sdk {
     }
 
     /// Puts its files in place of those that a template brings.
-    pub fn fill(self, template: Vec<TemplateFile>) -> Vec<TemplateFile> {
+    pub(crate) fn fill(self, template: Vec<TemplateFile>) -> Vec<TemplateFile> {
         let is_replaced = |path: &str| {
             self.folders.iter().any(|folder| {
                 let rest = path.strip_prefix(*folder);

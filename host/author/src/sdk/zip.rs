@@ -14,7 +14,7 @@ const DEFLATED: u16 = 8;
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ZipError {
+pub(crate) enum ZipError {
     /// It ends too early, or its parts contradict each other.
     #[error("it is no zip file, or one that is cut short")]
     Broken,
@@ -33,7 +33,7 @@ pub enum ZipError {
 ///
 /// # Errors
 /// [`ZipError`].
-pub fn read(bytes: &[u8], max: u64) -> Result<Vec<(String, Vec<u8>)>, ZipError> {
+pub(crate) fn read(bytes: &[u8], max: u64) -> Result<Vec<(String, Vec<u8>)>, ZipError> {
     let file = File(bytes);
     let end = bytes
         .windows(END.len())
@@ -163,7 +163,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Makes a zip file of one compressed file after the other.
-    pub fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+    pub(crate) fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
         let (mut file, mut directory) = (Vec::new(), Vec::new());
         for (path, content) in files {
             let mut checksum = Crc::new();

@@ -21,10 +21,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use version::{Version, entry_text, sha256};
+pub(crate) use version::{Version, entry_text};
 
 use super::spec_source::REQUEST;
-use crate::node::trusted;
+use crate::{node::trusted, pack::hex};
 
 /// Folder inside the data folder.
 pub(crate) const FOLDER: &str = "plugin-versions";
@@ -271,7 +271,7 @@ impl RetainedVersions {
         let file = self.file(version);
         let wasm = trusted::read(&file, super::wasm::MAX_COMPONENT_BYTES)
             .map_err(|error| error.to_string())?;
-        match sha256(&wasm) == version.file {
+        match hex(&wasm) == version.file {
             true => Ok(wasm),
             false => Err(format!("{} was changed", file.display())),
         }
@@ -382,7 +382,7 @@ fn of_source<'a>(
 }
 
 fn name_of(component: &str) -> String {
-    sha256(component.as_bytes()).chars().take(32).collect()
+    hex(component.as_bytes()).chars().take(32).collect()
 }
 
 fn stem(file: &Path) -> String {

@@ -7,8 +7,8 @@ const FILE: &str = "/etc/specs.yaml";
 fn version(wasm: &[u8]) -> RetainedVersion {
     RetainedVersion {
         version: Version {
-            file: sha256(wasm),
-            entry: sha256(b""),
+            file: hex(wasm),
+            entry: hex(b""),
         },
         spec: format!("[\"{}\"]", wasm.len()),
     }

@@ -1,9 +1,8 @@
 //! Which version of an entry: the file of its component, and what the entry says.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::wire::PluginSpec;
+use crate::{pack::hex, wire::PluginSpec};
 
 /// Two SHA-256 sums in lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,8 +17,8 @@ impl Version {
     /// The version that an entry with this file is.
     pub(crate) fn of(wasm: &[u8], spec: &PluginSpec) -> Self {
         Self {
-            file: sha256(wasm),
-            entry: sha256(entry_text(spec, "").as_bytes()),
+            file: hex(wasm),
+            entry: hex(entry_text(spec, "").as_bytes()),
         }
     }
 
@@ -50,17 +49,6 @@ pub(crate) fn entry_text(spec: &PluginSpec, path: &str) -> String {
     }
     // Text, numbers, lists and maps with text for keys: there is nothing that could not be written.
     serde_json::to_string(&[spec]).unwrap_or_default()
-}
-
-/// The SHA-256 sum, in lower-case hexadecimal digits.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }
 
 #[cfg(test)]
