@@ -24,8 +24,8 @@ pub use gpud_machine_info as machine_info;
 pub use gpud_metrics as metrics;
 pub use gpud_model as model;
 pub use gpud_node as node;
-pub mod pack;
-pub mod plugins;
+pub use gpud_pack as pack;
+pub use gpud_plugins as plugins;
 pub use gpud_runtime as runtime;
 pub use gpud_script as script;
 pub use gpud_server as server;
@@ -33,8 +33,8 @@ pub mod service;
 pub use gpud_spec as spec;
 pub use gpud_store as store;
 pub use gpud_summary as summary;
-pub mod text;
 pub use gpud_wire as wire;
+use gpud_wire::text;
 
 /// The version of this build, as `--version` and the API report it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

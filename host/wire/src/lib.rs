@@ -23,6 +23,7 @@ mod quote;
 mod reply;
 mod shadow;
 mod since;
+pub mod text;
 mod time;
 mod yaml;
 mod yaml_scalar;

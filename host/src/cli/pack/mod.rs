@@ -5,7 +5,6 @@
 )]
 
 mod args;
-mod components;
 mod files;
 mod list;
 mod new;
@@ -15,6 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use gpud_author::pack_components;
 use serde_json::json;
 
 use self::{
@@ -25,6 +25,7 @@ use super::{
     VERSION,
     command::{Action, Command, CommandContext},
     exit::Exit,
+    plugin::compilation,
     sizes::iec,
     terminal::{Terminal, printable, shown},
 };
@@ -298,7 +299,7 @@ async fn build(
     stdout: Terminal,
 ) -> Result<String, PackRefusal> {
     let mut pack = archive::sources(folder)?;
-    components::check(&pack).await?;
+    pack_components::check(&pack, &compilation()).await?;
     if let Some(key) = key {
         pack.sign(&secret_key(key)?);
     }
@@ -379,7 +380,7 @@ async fn verify(
     let pack = archive::read(file)?;
     let signer = signer(&pack, trust)?;
     pack.manifest.check_gpud(VERSION)?;
-    components::check(&pack).await?;
+    pack_components::check(&pack, &compilation()).await?;
     if json {
         let document = json!({
             "manifest": pack.manifest,
@@ -434,7 +435,7 @@ async fn install(options: &Installation, stdout: Terminal) -> Result<String, Pac
     };
     let signer = signer(&pack, &options.trust)?;
     pack.manifest.check_gpud(VERSION)?;
-    components::check(&pack).await?;
+    pack_components::check(&pack, &compilation()).await?;
     let decisions = Decisions {
         approved: options.approve,
         downgrade: options.downgrade,

@@ -2,41 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{
-    cli::{
-        VERSION,
-        plugin::{
-            new::{check_name, make, make_folder, write},
-            templates::TemplateFile,
-        },
-        terminal::shown,
-    },
-    pack::PackRefusal,
-};
+use gpud_author::new_pack;
 
-/// What a pack has beside its plugins.
-const FILES: [(&str, &str); 5] = [
-    (
-        "README.md",
-        include_str!("../../../../sdk/templates/pack/README.md"),
-    ),
-    (
-        "build.sh",
-        include_str!("../../../../sdk/templates/pack/build.sh"),
-    ),
-    (
-        ".gitignore",
-        include_str!("../../../../sdk/templates/pack/_gitignore"),
-    ),
-    (
-        "pack/pack.yaml",
-        include_str!("../../../../sdk/templates/pack/pack/pack.yaml"),
-    ),
-    (
-        "pack/README.md",
-        include_str!("../../../../sdk/templates/pack/pack/README.md"),
-    ),
-];
+use crate::{cli::terminal::shown, pack::PackRefusal};
 
 /// Makes the folder and says what to do next.
 ///
@@ -44,73 +12,9 @@ const FILES: [(&str, &str); 5] = [
 /// [`PackRefusal`]: there is no such language, the name is none, or the folder is there already.
 pub fn new(language: &str, name: &str, folder: Option<&Path>) -> Result<String, PackRefusal> {
     let folder = folder.map_or_else(|| PathBuf::from(name), Path::to_owned);
-    write_pack(language, name, &folder).map_err(PackRefusal)?;
+    new_pack::make(language, name, &folder).map_err(PackRefusal)?;
     let shown = shown(&folder);
     Ok(format!(
         "{shown} is a pack with one plugin in {language}.\n\n  cd {shown}\n  ./build.sh\n\nREADME.md there says where to go on.\n"
     ))
-}
-
-fn write_pack(language: &str, name: &str, folder: &Path) -> Result<(), String> {
-    let plugin = format!("{name}-fans");
-    check_name(name)
-        .and_then(|()| check_name(&plugin))
-        .map_err(|why| format!("{why}; a plugin {plugin} is made with the pack"))?;
-    make_folder(folder, language)?;
-    for (path, text) in FILES {
-        let text = text
-            .replace("{{name}}", name)
-            .replace("{{plugin}}", &plugin)
-            .replace("{{gpud}}", VERSION);
-        let file = TemplateFile {
-            path: path.to_owned(),
-            content: text.into_bytes(),
-        };
-        write(folder, &file)?;
-    }
-    make_folder(&folder.join("plugins"), language)?;
-    make(language, &plugin, &folder.join("plugins").join(&plugin))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{cli::plugin::project::Project, pack::Manifest};
-
-    #[test]
-    fn a_pack_has_a_manifest_and_a_project_in_every_language() {
-        let home = tempfile::tempdir().unwrap();
-        for language in crate::cli::plugin::templates::languages() {
-            let folder = home.path().join(language);
-            new(language, "acme-boards", Some(&folder)).unwrap();
-            let read = |path: &str| std::fs::read(folder.join(path)).unwrap();
-            let manifest = Manifest::parse(&read("pack/pack.yaml")).unwrap();
-            assert_eq!(manifest.name, "acme-boards");
-            manifest.check_gpud(VERSION).unwrap();
-            let [plugin] = manifest.plugins.as_slice() else {
-                unreachable!("one plugin");
-            };
-            let project = Project::read(&folder.join("plugins/acme-boards-fans")).unwrap();
-            // The script puts it there by its name.
-            let built = project.component.file_name().unwrap().to_str().unwrap();
-            assert_eq!(plugin.file, format!("plugins/{built}"));
-            for (path, _) in FILES {
-                let text = String::from_utf8(read(path)).unwrap();
-                assert!(!text.contains("{{"), "{path}: {text}");
-            }
-        }
-    }
-
-    #[test]
-    fn nothing_is_written_over_and_nothing_by_half() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = home.path().join("p");
-        for (language, name) in [("cobol", "acme"), ("rust", "Acme"), ("rust", "a-")] {
-            new(language, name, Some(&folder)).unwrap_err();
-            assert!(!folder.exists(), "{language} {name}");
-        }
-        new("rust", "acme", Some(&folder)).unwrap();
-        let PackRefusal(why) = new("rust", "acme", Some(&folder)).unwrap_err();
-        assert!(why.contains("nothing was written"), "{why}");
-    }
 }

@@ -1,25 +1,13 @@
-//! `gpud plugin run`: one check of a component here and now, with what it cost. Nothing is kept, no daemon is asked.
+//! `gpud plugin run`: one check of a component here and now, with what it cost. Nothing is stored, no daemon is asked.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
+use gpud_author::{check_result::CheckResult, dry_run::Candidate};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    check_result::CheckResult,
-    component_file::{ComponentFile, runtime},
-};
-use crate::{
-    capability::Grants,
-    cli::{exit::Exit, terminal::Terminal},
-    component::{config, trial::Trial},
-    model::ComponentDescriptor,
-    node::{
-        Boot, Node,
-        simulated::{Canned, Simulation},
-    },
-    runtime::{Limits, Plugin},
-};
+use super::{check_result::text, compilation};
+use crate::cli::{exit::Exit, terminal::Terminal};
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,44 +39,29 @@ struct Document<'a> {
 /// It cannot be loaded with these grants, or its configuration does not fit.
 pub async fn dry_run(options: &DryRun, terminal: Terminal) -> Result<Exit, Exit> {
     let fail = |message: String| Exit::failure(message).in_json(options.json, "failed_to_run");
-    let node = Arc::new(machine(options.node.clone()).await.map_err(fail)?);
-    let runtime = runtime(Arc::clone(&node)).map_err(fail)?;
-    let file = ComponentFile::read(&options.file).await.map_err(fail)?;
-    let grants = Grants::parse(&options.grants).map_err(|error| fail(error.to_string()))?;
-    let plugin = file
-        .load(&runtime, grants, Limits::default())
-        .await
-        .map_err(|error| fail(format!("{error}; or here: --grant")))?;
-    let chosen = chosen(&plugin, options.component.as_deref()).map_err(fail)?;
-    let document: Arc<str> = options.config.to_string().into();
-    let mut checks = Vec::new();
-    for descriptor in chosen {
-        config::check(&descriptor, &options.config)
-            .map_err(|misfit| fail(format!("{}: {}", descriptor.name, misfit.message)))?;
-        let trial = Trial::new(
-            Arc::clone(&plugin),
-            descriptor,
-            Arc::clone(&document),
-            Arc::clone(&node),
-        );
-        let mut trial = trial.await.map_err(|error| fail(error.to_string()))?;
-        let outcome = trial.look().await;
-        checks.push(CheckResult::of(&trial, &outcome));
-    }
+    let candidate = Candidate {
+        file: &options.file,
+        grants: &options.grants,
+        config: &options.config,
+        component: options.component.as_deref(),
+        node: options.node.as_deref(),
+    };
+    let checked = candidate.check(&compilation()).await.map_err(fail)?;
     let stdout = match options.json {
         true => {
             let document = Document {
-                file: file.path.display().to_string(),
-                sha256: file.digest(),
-                checks: &checks,
+                file: options.file.display().to_string(),
+                sha256: checked.sha256,
+                checks: &checked.checks,
             };
             serde_json::to_string(&document).map_err(|error| fail(error.to_string()))? + "\n"
         }
         false => {
-            let texts = checks
+            let texts = checked
+                .checks
                 .iter()
-                .map(|check_result| check_result.text(plugin.limits(), terminal));
-            let note = match plugin.watches_kmsg() {
+                .map(|check_result| text(check_result, &checked.limits, terminal));
+            let note = match checked.watches_kmsg {
                 true => {
                     "  (kernel messages are not handed over here: `gpud plugin test` does that)\n"
                 }
@@ -99,50 +72,11 @@ pub async fn dry_run(options: &DryRun, terminal: Terminal) -> Result<Exit, Exit>
     };
     Ok(Exit {
         code: u8::from(
-            checks
+            checked
+                .checks
                 .iter()
                 .any(|check_result| check_result.error.is_some()),
         ),
         ..Exit::success(stdout)
     })
-}
-
-/// This machine, or a folder that stands for one.
-async fn machine(folder: Option<PathBuf>) -> Result<Node, String> {
-    let Some(root) = folder else {
-        return Node::live().await.map_err(|error| error.to_string());
-    };
-    let clock = crate::node::clock::Clock::Live;
-    let simulation = Simulation {
-        root,
-        now: clock.now_ms(),
-        boot: Boot::default(),
-        kmsg: PathBuf::from("/dev/null"),
-        canned: Canned::default(),
-    };
-    Node::simulated(simulation).map_err(|error| error.to_string())
-}
-
-/// The component of this name, or all.
-///
-/// # Errors
-/// There is none; names those that are there.
-pub fn chosen(plugin: &Plugin, name: Option<&str>) -> Result<Vec<ComponentDescriptor>, String> {
-    let all = plugin.components();
-    let Some(name) = name else {
-        return Ok(all.to_vec());
-    };
-    match all.iter().find(|described| described.name == name) {
-        Some(described) => Ok(vec![described.clone()]),
-        None => {
-            let names: Vec<_> = all
-                .iter()
-                .map(|described| described.name.as_str())
-                .collect();
-            Err(format!(
-                "it has no component {name:?}; there are: {}",
-                names.join(", ")
-            ))
-        }
-    }
 }

@@ -1,76 +1,14 @@
 //! `gpud plugin inspect`: what a component is, and what it asks for.
 
-use std::{fmt::Write as _, path::Path, sync::Arc};
+use std::{fmt::Write as _, path::Path};
 
-use serde::Serialize;
+use gpud_author::inspect::{self, Described, Inspected};
 
-use super::component_file::{ComponentFile, runtime};
+use super::compilation;
 use crate::{
-    capability::{CONTRACT, Interface},
+    capability::CONTRACT,
     cli::{exit::Exit, sizes::iec, terminal::printable},
-    model::{ComponentDescriptor, RunMode, SetHealthy},
-    node::Node,
-    runtime::Runtime,
 };
-
-/// What a component is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Inspected {
-    /// Its file, as it was named.
-    pub file: String,
-    /// Its size, bytes.
-    pub size: usize,
-    /// SHA-256 of it.
-    pub sha256: String,
-    /// Versions of the contract that it was built against.
-    pub contract: Vec<String>,
-    /// What it exports of the contract.
-    pub exports: Vec<String>,
-    /// What it asks for: words under `grants:`.
-    pub asks_for: Vec<Request>,
-    /// Imports that this gpud does not offer. A component with any is not loaded.
-    pub unknown_imports: Vec<String>,
-    /// Imports of WASI: answered by an empty world.
-    pub wasi_imports: Vec<String>,
-    /// Its own version; empty if it could not describe itself.
-    pub version: String,
-    /// Its components.
-    pub components: Vec<Described>,
-    /// Why this gpud would not load it, whatever it were granted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// An interface that has to be granted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Request {
-    /// Its word.
-    pub interface: &'static str,
-    /// A line that grants it.
-    pub example: &'static str,
-}
-
-/// What a plugin says of one component.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Described {
-    /// Its name.
-    pub name: String,
-    /// One line.
-    pub description: String,
-    /// For trigger-by-tag.
-    pub tags: Vec<String>,
-    /// Seconds between two checks.
-    pub interval_seconds: f64,
-    /// `auto` or `manual`.
-    pub run_mode: &'static str,
-    /// What set-healthy does: `unsupported`, `clears-events` or `marks`.
-    pub set_healthy: &'static str,
-    /// Names of its metrics.
-    pub metrics: Vec<String>,
-    /// The schema of its configuration, if it takes one; text where it is no JSON.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub config_schema: Option<serde_json::Value>,
-}
 
 /// Inspects and prints. The status is 1 for what this gpud would not load.
 ///
@@ -78,12 +16,7 @@ pub struct Described {
 /// The file cannot be read, or is no component.
 pub async fn inspect(file: &Path, json: bool) -> Result<Exit, Exit> {
     let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_inspect");
-    let node = Node::live()
-        .await
-        .map_err(|error| fail(error.to_string()))?;
-    let runtime = runtime(Arc::new(node)).map_err(fail)?;
-    let file = ComponentFile::read(file).await.map_err(fail)?;
-    let inspected = of(&file, &runtime).await.map_err(fail)?;
+    let inspected = inspect::inspect(file, &compilation()).await.map_err(fail)?;
     let stdout = match json {
         true => serde_json::to_string(&inspected).map_err(|e| fail(e.to_string()))? + "\n",
         false => text(&inspected),
@@ -94,86 +27,8 @@ pub async fn inspect(file: &Path, json: bool) -> Result<Exit, Exit> {
     })
 }
 
-/// What a component is.
-///
-/// # Errors
-/// It is none.
-pub async fn of(file: &ComponentFile, runtime: &Runtime) -> Result<Inspected, String> {
-    let opened = file
-        .open(runtime)
-        .await
-        .map_err(|error| error.to_string())?;
-    let (version, components, problem) = match &opened.plugin {
-        Ok(plugin) => {
-            let described = plugin.components().iter().map(Described::of).collect();
-            (plugin.version().to_owned(), described, None)
-        }
-        Err(error) => (String::new(), Vec::new(), Some(error.to_string())),
-    };
-    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-    Ok(Inspected {
-        file: file.path.display().to_string(),
-        size: file.bytes.len(),
-        sha256: file.digest(),
-        contract: owned(opened.shape.contracts()),
-        exports: owned(opened.shape.parts()),
-        asks_for: opened
-            .shape
-            .requests()
-            .into_iter()
-            .map(Request::of)
-            .collect(),
-        unknown_imports: owned(opened.shape.unknown()),
-        wasi_imports: owned(opened.shape.wasi()),
-        version,
-        components,
-        problem,
-    })
-}
-
-impl Request {
-    fn of(interface: Interface) -> Self {
-        Self {
-            interface: interface.word(),
-            example: interface.grant_line(),
-        }
-    }
-}
-
-impl Described {
-    /// Of a descriptor.
-    pub fn of(described: &ComponentDescriptor) -> Self {
-        let schema = described.config_schema.as_ref();
-        Self {
-            name: described.name.clone(),
-            description: described.description.clone(),
-            tags: described.tags.clone(),
-            interval_seconds: described
-                .interval
-                .map_or(60.0, |interval| interval.as_secs_f64()),
-            run_mode: match described.run_mode {
-                RunMode::Auto => "auto",
-                RunMode::Manual => "manual",
-            },
-            set_healthy: match described.set_healthy {
-                SetHealthy::Unsupported => "unsupported",
-                SetHealthy::ClearsEvents => "clears-events",
-                SetHealthy::Marks => "marks",
-            },
-            metrics: described
-                .metrics
-                .iter()
-                .map(|metric| metric.name.clone())
-                .collect(),
-            config_schema: schema.map(|schema| {
-                serde_json::from_str(schema).unwrap_or_else(|_| schema.clone().into())
-            }),
-        }
-    }
-}
-
-/// The same for people.
-pub fn text(inspected: &Inspected) -> String {
+/// What a component is, for people.
+fn text(inspected: &Inspected) -> String {
     let mut text = format!("{}\n", printable(&inspected.file));
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<10}{}", printable(value));
@@ -255,7 +110,20 @@ fn component(text: &mut String, described: &Described) {
 
 #[cfg(test)]
 mod tests {
+    use gpud_author::inspect::Request;
+
     use super::*;
+    use crate::{
+        capability::Interface,
+        model::{ComponentDescriptor, SetHealthy},
+    };
+
+    fn request(interface: Interface) -> Request {
+        Request {
+            interface: interface.word(),
+            example: interface.grant_line(),
+        }
+    }
 
     fn inspected() -> Inspected {
         Inspected {
@@ -264,10 +132,7 @@ mod tests {
             sha256: "ab".repeat(32),
             contract: vec!["0.1.0".into()],
             exports: vec!["checker".into(), "scanner".into()],
-            asks_for: vec![
-                Request::of(Interface::Config),
-                Request::of(Interface::Sysfs),
-            ],
+            asks_for: vec![request(Interface::Config), request(Interface::Sysfs)],
             unknown_imports: Vec::new(),
             wasi_imports: vec!["wasi:io/poll@0.2.6".into()],
             version: "0.3.0".into(),
@@ -325,25 +190,5 @@ mod tests {
 
         ✘ it would not be loaded: fan-check.wasm: of another contract
         ");
-    }
-
-    #[tokio::test]
-    async fn what_is_no_component_is_refused_and_a_foreign_one_is_shown_with_its_problem() {
-        let node = Node::live().await.unwrap();
-        let runtime = runtime(Arc::new(node)).unwrap();
-        let file = |text: &str| ComponentFile {
-            path: "x.wasm".into(),
-            bytes: wat::parse_str(text).unwrap(),
-        };
-        let error = of(&file("(module)"), &runtime).await.unwrap_err();
-        assert!(error.contains("core module"), "{error}");
-        let foreign = r#"(component (import "gpud:plugin/teleport@0.1.0" (instance)))"#;
-        let inspected = of(&file(foreign), &runtime).await.unwrap();
-        assert_eq!(inspected.unknown_imports, ["gpud:plugin/teleport@0.1.0"]);
-        let problem = inspected.problem.unwrap();
-        assert!(
-            problem.contains("imports what this gpud does not offer"),
-            "{problem}"
-        );
     }
 }

@@ -1,36 +1,33 @@
 //! `gpud plugin`: for those who write plugins, and for those who are to grant them something.
 //!
-//! A file for each command; `component_file`, `grant_flags` and `check_result` are what they share. Only `shadow`
-//! asks a daemon.
+//! A file for each command, with what it prints; the crate `gpud-author` does the work. `grant_flags` and `check_result` are
+//! what commands share. Only `shadow` asks a daemon.
 
 mod args;
 mod build;
-mod cases;
 mod check_result;
-pub(crate) mod component_file;
 mod diff;
 mod dry_run;
-mod encode;
 pub(crate) mod grant_flags;
-pub(crate) mod inspect;
-pub(crate) mod new;
-pub(crate) mod project;
-mod sdk;
+mod inspect;
+mod new;
 mod shadow;
-pub(crate) mod templates;
 mod test_project;
-mod tools;
 mod validate;
 
 use std::path::PathBuf;
+
+use gpud_author::Compilation;
 
 use self::args::PluginArgs;
 pub use self::{dry_run::DryRun, validate::Validation};
 use super::{
     command::{Action, Command, CommandContext},
     exit::Exit,
+    scan::cache_folder,
     terminal::Terminal,
 };
+use crate::runtime::Compiler;
 
 /// The entry of the table of commands.
 pub(super) const COMMAND: Command = Command::new::<PluginArgs>(
@@ -160,5 +157,18 @@ pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exi
             variables,
             json,
         } => build::build(folder, *install_tools, variables, *json, stdout).await,
+    }
+}
+
+/// How the commands for authors compile: in a child of this program, with the cache of commands.
+pub(super) fn compilation() -> Compilation {
+    // A test binary is no gpud that could compile for itself.
+    let compiler = match cfg!(test) {
+        true => Compiler::InProcess,
+        false => Compiler::of_this_program(),
+    };
+    Compilation {
+        cache: cache_folder(),
+        compiler,
     }
 }

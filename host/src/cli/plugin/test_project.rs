@@ -1,27 +1,17 @@
 //! `gpud plugin test`: builds a project, runs its own tests, and tries its component on made-up machines.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "files of a plugin's project, which the user named"
-)]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
+use gpud_author::{build::CommandOptions, cases::Outcome, test_project};
 use serde_json::json;
 
-use super::{
-    build::{self, CommandOptions},
-    cases::{self, Cases},
-    project::{self, Project},
+use super::compilation;
+use crate::cli::{
+    exit::Exit,
+    terminal::{Terminal, printable},
 };
-use crate::cli::{exit::Exit, terminal::Terminal};
 
-/// Tries the cases of a file; or of a project, after its own tests.
-///
-/// `builds`: the component of a project is built first, also where only its file of cases was named. The build decides which
-/// steps are needed, so a component that is older than its sources is never tried.
+/// Tries the cases of a file, or a project, and prints the outcomes. The status is 1 when a case is not as expected.
 ///
 /// # Errors
 /// It is no project, it cannot be built, its own tests failed, or the cases cannot be read.
@@ -33,62 +23,23 @@ pub async fn test(
     json: bool,
     stdout: Terminal,
 ) -> Result<Exit, Exit> {
-    let fail = |message: String| Exit::failure(message).in_json(json, "failed_to_test");
     let command_options = CommandOptions {
         shown: !json,
         install_tools: false,
         variables,
     };
-    let builds = builds && component.is_none();
-    let mut text = String::new();
-    let cases = match path.is_dir() {
-        false => {
-            if builds && let Some((folder, project)) = project_of(path).map_err(fail)? {
-                build::built(&folder, &project, command_options)
-                    .await
-                    .map_err(fail)?;
-            }
-            Some(path.to_owned())
-        }
-        true => {
-            let project = Project::read(path).map_err(fail)?;
-            if builds {
-                build::built(path, &project, command_options)
-                    .await
-                    .map_err(fail)?;
-            } else if !project.test.is_empty() {
-                build::check_project(path).await.map_err(fail)?;
-            }
-            build::run_all(path, &project.test, command_options)
-                .await
-                .map_err(fail)?;
-            for command in &project.test {
-                text.push_str(&format!("{} {command}\n", stdout.good()));
-            }
-            if component.is_none() && !path.join(&project.component).exists() {
-                let missing = path.join(&project.component);
-                let shown = missing.display();
-                return Err(fail(format!(
-                    "{shown} is not there yet: `gpud plugin build` makes it"
-                )));
-            }
-            project.cases.map(|cases| path.join(cases))
-        }
-    };
-    let outcomes = match cases {
-        Some(cases) => {
-            Cases::read(&cases, component)
-                .await
-                .map_err(fail)?
-                .run()
-                .await
-        }
-        None => Vec::new(),
-    };
-    let failed = outcomes.iter().any(|outcome| !outcome.passed);
+    let tested = test_project::test(path, component, builds, command_options, &compilation());
+    let tested = tested
+        .await
+        .map_err(|message| Exit::failure(message).in_json(json, "failed_to_test"))?;
+    let failed = tested.cases.iter().any(|outcome| !outcome.passed);
     let stdout = match json {
-        true => format!("{}\n", json!({"passed": !failed, "cases": outcomes})),
-        false => text + &cases::text(&outcomes, stdout),
+        true => format!("{}\n", json!({"passed": !failed, "cases": tested.cases})),
+        false => {
+            let commands = tested.commands.iter();
+            let commands = commands.map(|command| format!("{} {command}\n", stdout.good()));
+            commands.collect::<String>() + &text(&tested.cases, stdout)
+        }
     };
     Ok(Exit {
         code: u8::from(failed),
@@ -96,86 +47,47 @@ pub async fn test(
     })
 }
 
-/// The project whose file of cases this is: one in the folder of the file, or in the folder above.
-fn project_of(file: &Path) -> Result<Option<(PathBuf, Project)>, String> {
-    let Ok(file) = fs::canonicalize(file) else {
-        return Ok(None);
-    };
-    for folder in file.ancestors().skip(1).take(2) {
-        if !folder.join(project::FILE).exists() {
-            continue;
+/// The outcomes of the cases, for people.
+fn text(outcomes: &[Outcome], terminal: Terminal) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        let sign = match outcome.passed {
+            true => terminal.good(),
+            false => terminal.bad(),
+        };
+        text.push_str(&format!("{sign} {}\n", printable(&outcome.case)));
+        for difference in &outcome.differences {
+            text.push_str(&format!("    {}\n", printable(difference)));
         }
-        let project = Project::read(folder)?;
-        let own = project.cases.as_ref().map(|cases| folder.join(cases));
-        let is_own = own.is_some_and(|own| fs::canonicalize(own).is_ok_and(|own| own == file));
-        return Ok(is_own.then(|| (folder.to_owned(), project)));
     }
-    Ok(None)
+    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+    text.push_str(&match failed {
+        0 => format!("{} cases, all as expected\n", outcomes.len()),
+        failed => format!("{} cases, {failed} not as expected\n", outcomes.len()),
+    });
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{exit::Stderr, terminal::ColorChoice};
-
-    /// A project without tools: its build copies `source` to the component, and its test notes that it ran.
-    fn project() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let yaml = "name: x\nlanguage: none\nbuild: [cp source x.wasm]\ncomponent: x.wasm\n\
-                    test: [cmp source x.wasm, echo tested >> log]\ncases: tests/cases.yaml\n";
-        fs::write(folder.path().join(project::FILE), yaml).unwrap();
-        fs::write(folder.path().join("source"), b"\0asm\x0d\0\x01\0").unwrap();
-        fs::create_dir(folder.path().join("tests")).unwrap();
-        let cases = "component: ../x.wasm\ncases: [{name: a}]\n";
-        fs::write(folder.path().join("tests/cases.yaml"), cases).unwrap();
-        folder
-    }
-
-    async fn tried(path: &Path, builds: bool) {
-        // The component is an empty one, so that its cases cannot be run; what came before is what is looked at.
-        let ended = test(
-            path,
-            None,
-            builds,
-            &[],
-            true,
-            Terminal::stdout(ColorChoice::Never),
-        )
-        .await;
-        if let Err(exit) = ended {
-            assert_eq!(exit.stderr, Stderr::Nothing);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_component_is_as_new_as_its_sources() {
-        let folder = project();
-        let component = folder.path().join("x.wasm");
-        for path in [
-            folder.path().to_owned(),
-            folder.path().join("tests/cases.yaml"),
-        ] {
-            fs::write(&component, b"\0asm\x0d\0\x01\0older").unwrap();
-            tried(&path, true).await;
-            assert_eq!(fs::read(&component).unwrap().len(), 8, "{path:?}");
-        }
-        assert_eq!(
-            fs::read_to_string(folder.path().join("log")).unwrap(),
-            "tested\n"
-        );
-        fs::write(&component, b"\0asm\x0d\0\x01\0older").unwrap();
-        tried(folder.path(), false).await;
-        assert_eq!(fs::read(&component).unwrap().len(), 13);
-    }
 
     #[test]
-    fn only_the_cases_of_a_project_belong_to_it() {
-        let folder = project();
-        let own = folder.path().join("tests/cases.yaml");
-        assert_eq!(project_of(&own).unwrap().unwrap().1.name, "x");
-        let other = folder.path().join("tests/other.yaml");
-        fs::write(&other, "cases: []\n").unwrap();
-        assert_eq!(project_of(&other).unwrap(), None);
-        assert_eq!(project_of(Path::new("/nonexistent")).unwrap(), None);
+    fn outcomes_for_people() {
+        let outcome = |case: &str, differences: &[&str]| Outcome {
+            case: case.into(),
+            passed: differences.is_empty(),
+            differences: differences.iter().map(|text| (*text).into()).collect(),
+        };
+        let good = outcome("nothing but an OOM kill", &[]);
+        assert_eq!(
+            text(std::slice::from_ref(&good), Terminal::PLAIN),
+            "✔ nothing but an OOM kill\n1 cases, all as expected\n"
+        );
+        let bad = outcome("another\u{1b}[2J", &["state 1, reason is \"x\""]);
+        assert_eq!(
+            text(&[good, bad], Terminal::PLAIN),
+            "✔ nothing but an OOM kill\n✘ another\\u{1b}[2J\n    state 1, reason is \"x\"\n2 cases, 1 not as expected\n"
+        );
     }
 }

@@ -1,0 +1,601 @@
+//! Packs in the data folder. `packs/‹name›.yaml` is the spec that the daemon runs; it points into `packs/‹name›/‹digest›/`,
+//! where its files are. A version is written whole beside the one that runs, and one rename of the spec puts it in place:
+//! whatever happens before that, the version of before runs on.
+#![allow(clippy::disallowed_methods, reason = "gpud's own files")]
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Manifest, Pack, PackRefusal, beyond, signature::Signer};
+use crate::node::trusted::{self, Opener, OwnFolder};
+
+/// The folder of packs inside the data folder.
+const FOLDER: &str = "packs";
+/// Where a version is written before it has its name.
+const UNFINISHED: &str = ".unfinished-";
+/// Before the record in a spec.
+const RECORD: &str = "# gpud-pack: ";
+/// Largest spec of a pack, bytes.
+const MAX_SPEC: usize = 4 << 20;
+/// How much of a digest names a folder.
+const DIGEST_SHOWN: usize = 16;
+
+/// An operator's own keys of configurations, by plugin.
+pub type OwnConfig = BTreeMap<String, Map<String, Value>>;
+
+/// What is noted of an installed pack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Name, vendor, version, and the grants that the operator approved.
+    pub manifest: Manifest,
+    /// SHA-256 of its digests.
+    pub digest: String,
+    /// The key that its signature was verified with; `None` where the operator took it without.
+    pub signed_by: Option<String>,
+    /// The operator's own keys of configurations.
+    pub config: OwnConfig,
+}
+
+/// The installed packs of a data folder.
+#[derive(Debug, Clone)]
+pub struct Packs {
+    folder: PathBuf,
+}
+
+/// What an operator decided.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decisions {
+    /// What the pack asks for is granted.
+    pub approved: bool,
+    /// The pack may be older than the installed version.
+    pub downgrade: bool,
+    /// Own keys of configurations; `None` keeps those of before.
+    pub config: Option<OwnConfig>,
+}
+
+/// The outcome of an installation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Installed {
+    /// What is installed now.
+    pub record: Record,
+    /// What was before.
+    pub before: Option<Record>,
+}
+
+impl Packs {
+    /// Those of a data folder.
+    pub fn of(data_dir: &Path) -> Self {
+        Self {
+            folder: data_dir.join(FOLDER),
+        }
+    }
+
+    /// The folder with their specs.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The specs of the installed packs, by name of the file. Where there is no folder, there is none.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn specs(&self) -> io::Result<Vec<PathBuf>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut specs = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "yaml")
+            {
+                specs.push(path);
+            }
+        }
+        specs.sort();
+        Ok(specs)
+    }
+
+    /// What is installed under a name.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: its spec is there and not understood.
+    pub(crate) fn get(&self, name: &str) -> Result<Option<Record>, PackRefusal> {
+        let spec = self.spec(name);
+        match fs::symlink_metadata(&spec) {
+            Ok(_) => self.record(&spec).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(PackRefusal(format!("{}: {error}", spec.display()))),
+        }
+    }
+
+    /// What a pack asks for that was not granted to the installed version of it, one line each; for a new one all of it.
+    ///
+    /// # Errors
+    /// As [`Packs::get`].
+    fn asks_beyond(&self, pack: &Pack) -> Result<Vec<String>, PackRefusal> {
+        let nothing = Manifest {
+            plugins: Vec::new(),
+            ..pack.manifest.clone()
+        };
+        let before = self.get(&pack.manifest.name)?;
+        let granted = before.map_or(nothing, |record| record.manifest);
+        Ok(beyond(&granted, &pack.manifest))
+    }
+
+    /// Installs a pack, or puts it in the place of another version of it. The caller has determined `signer` before.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: it asks for what was not approved, its configuration names what is not there, or the folder cannot be
+    /// written. Whatever was installed before is then as it was.
+    pub fn install(
+        &self,
+        pack: &Pack,
+        signer: Option<&Signer>,
+        decisions: Decisions,
+    ) -> Result<Installed, PackRefusal> {
+        let failed = |error: io::Error| {
+            PackRefusal(format!(
+                "{}: {error}; nothing was installed",
+                self.folder.display()
+            ))
+        };
+        self.open_folder()?;
+        let _turn = self.turn().map_err(failed)?;
+        self.clean();
+        let name = &pack.manifest.name;
+        let more = self.asks_beyond(pack)?;
+        if !more.is_empty() && !decisions.approved {
+            return Err(PackRefusal(format!(
+                "pack {name} {} asks for what it was not granted:\n  {}\ninstall it with --approve to grant it; until then nothing changes",
+                pack.manifest.version,
+                more.join("\n  ")
+            )));
+        }
+        let before = self.get(name)?;
+        if let Some(before) = &before
+            && pack.manifest.is_older_than(&before.manifest)
+            && !decisions.downgrade
+        {
+            return Err(PackRefusal(format!(
+                "pack {name} {} is older than the installed version {}: it can have faults that were mended since; \
+                 --allow-downgrade installs it all the same",
+                pack.manifest.version, before.manifest.version
+            )));
+        }
+        let kept = || before.as_ref().map(|before| before.config.clone());
+        let config = decisions.config.or_else(kept).unwrap_or_default();
+        let digest = pack.digest();
+        let below = below(name, &digest);
+        pack.manifest.entries(&below, &config)?;
+        let record = Record {
+            manifest: pack.manifest.clone(),
+            digest,
+            signed_by: signer.map(|signer| signer.key.clone()),
+            config,
+        };
+        self.put(pack, &self.folder.join(&below)).map_err(failed)?;
+        let text = text(&record, &below).map_err(|error| PackRefusal(error.to_string()))?;
+        self.switch(name, &text).map_err(failed)?;
+        self.forget_others(name, &[Some(&below), kept_folder(before.as_ref()).as_ref()]);
+        Ok(Installed { record, before })
+    }
+
+    /// Ends a pack: its spec goes first, so that the daemon ends its plugins, then its files.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: it is not installed, or cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), PackRefusal> {
+        super::manifest::check_name(name).map_err(PackRefusal)?;
+        let spec = self.spec(name);
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => PackRefusal(format!(
+                "pack {name} is not installed in {}",
+                self.folder.display()
+            )),
+            _ => PackRefusal(format!("{}: {error}", spec.display())),
+        };
+        fs::symlink_metadata(&spec).map_err(failed)?;
+        self.open_folder()?;
+        let _turn = self.turn().map_err(failed)?;
+        fs::remove_file(&spec).map_err(failed)?;
+        sync_folder(&self.folder).map_err(failed)?;
+        match fs::remove_dir_all(self.folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is noted in a spec.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: it cannot be read, is not trusted, or was written by somebody else.
+    pub fn record(&self, spec: &Path) -> Result<Record, PackRefusal> {
+        let bytes = Opener::of_command()
+            .read(spec, MAX_SPEC)
+            .map_err(|error| PackRefusal(error.to_string()))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let line = text.lines().find_map(|line| line.strip_prefix(RECORD));
+        let record = line.and_then(|line| serde_json::from_str(line).ok());
+        record.ok_or_else(|| {
+            PackRefusal(format!(
+                "{} was not written by `gpud pack install`, or was edited since",
+                spec.display()
+            ))
+        })
+    }
+
+    fn spec(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.yaml"))
+    }
+
+    /// Makes the folder if it is missing, and closes it to others. A user who could change the way to it would choose where
+    /// files are written and removed.
+    fn open_folder(&self) -> Result<(), PackRefusal> {
+        let data_dir = self.folder.parent().unwrap_or(Path::new("/"));
+        trusted::make_folder(data_dir, 0o700)
+            .and_then(|()| OwnFolder::open(&self.folder).map(drop))
+            .map_err(|error| PackRefusal(format!("{error}; nothing was changed")))
+    }
+
+    /// One at a time: waits for other processes that change the folder.
+    fn turn(&self) -> io::Result<fs::File> {
+        let lock = fs::File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.folder.join(".lock"))?;
+        flock(&lock, FlockOperation::LockExclusive)?;
+        Ok(lock)
+    }
+
+    /// Removes what an installation that was killed left behind.
+    fn clean(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for entry in entries {
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                discard(&entry.path());
+            }
+        }
+    }
+
+    /// Writes the files of a pack to their place, as a whole.
+    fn put(&self, pack: &Pack, place: &Path) -> io::Result<()> {
+        let unfinished = self
+            .folder
+            .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
+        let written = self.write(pack, &unfinished).and_then(|()| {
+            if let Some(parent) = place.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            // A version that is installed again is written again: its files may have been damaged.
+            if place.exists() {
+                let aside = self
+                    .folder
+                    .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
+                fs::rename(place, &aside)?;
+                fs::rename(&unfinished, place)?;
+                discard(&aside);
+            } else {
+                fs::rename(&unfinished, place)?;
+            }
+            place.parent().map_or(Ok(()), sync_folder)
+        });
+        if written.is_err() {
+            discard(&unfinished);
+        }
+        written
+    }
+
+    fn write(&self, pack: &Pack, folder: &Path) -> io::Result<()> {
+        fs::create_dir(folder)?;
+        for (path, content) in pack.all_files() {
+            let to = folder.join(path);
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let mut file = fs::File::create_new(&to)?;
+            file.write_all(&content)?;
+            file.sync_all()?;
+            to.parent().map_or(Ok(()), sync_folder)?;
+        }
+        sync_folder(folder)
+    }
+
+    fn switch(&self, name: &str, text: &str) -> io::Result<()> {
+        let beside = self
+            .folder
+            .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
+        let mut file = fs::File::create_new(&beside)?;
+        let written = file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&beside, self.spec(name)));
+        if written.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        written.and_then(|()| sync_folder(&self.folder))
+    }
+
+    /// Removes the folders of versions that are neither installed nor the one before, which a daemon may still be reading.
+    fn forget_others(&self, name: &str, keep: &[Option<&String>]) {
+        let entries = fs::read_dir(self.folder.join(name))
+            .into_iter()
+            .flatten()
+            .flatten();
+        for entry in entries {
+            let below = format!("{name}/{}", entry.file_name().to_string_lossy());
+            if !keep.contains(&Some(&below)) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+fn kept_folder(before: Option<&Record>) -> Option<String> {
+    before.map(|before| below(&before.manifest.name, &before.digest))
+}
+
+/// The folder of a version, below that of the specs.
+pub(super) fn below(name: &str, digest: &str) -> String {
+    format!("{name}/{}", digest.get(..DIGEST_SHOWN).unwrap_or(digest))
+}
+
+/// The spec of a pack: its record in a comment, then its entries.
+fn text(record: &Record, below: &str) -> serde_json::Result<String> {
+    let entries = record.manifest.spec(below, &record.config);
+    Ok(format!(
+        "# Written by `gpud pack install`. What is edited here is lost with the next version: use `gpud pack install --config`.\n{RECORD}{}\n{}\n",
+        serde_json::to_string(record)?,
+        serde_json::to_string_pretty(&entries)?
+    ))
+}
+
+/// Removes a folder or a file that nobody needs any more. What cannot be removed now is removed by the next
+/// installation.
+fn discard(path: &Path) {
+    let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::content::tests::{MANIFEST, collected, pack, read_spec};
+
+    const APPROVED: Decisions = Decisions {
+        approved: true,
+        downgrade: false,
+        config: None,
+    };
+
+    fn version(version: &str, grants: &str) -> Pack {
+        let manifest = MANIFEST
+            .replace("1.0.0", version)
+            .replace("{kmsg: true}", grants);
+        collected(&manifest, version.as_bytes())
+            .into_pack(true)
+            .unwrap()
+    }
+
+    fn wasm(packs: &Packs) -> (PathBuf, Value) {
+        let spec = packs.folder().join("acme.yaml");
+        let read = read_spec(&spec);
+        assert!(read.problems.is_empty(), "{:?}", read.problems);
+        let wasm = read.plugins[0].spec.wasm.clone().unwrap();
+        (packs.folder().join(wasm.path), wasm.config)
+    }
+
+    fn list(packs: &Packs) -> Vec<Result<Record, PackRefusal>> {
+        let specs = packs.specs().unwrap();
+        specs.iter().map(|spec| packs.record(spec)).collect()
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_pack_becomes_a_spec_that_the_daemon_reads() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        assert!(list(&packs).is_empty());
+        let installed = packs.install(&pack(), None, APPROVED).unwrap();
+        assert_eq!(installed.before, None);
+        let (component, config) = wasm(&packs);
+        assert_eq!(fs::read(component).unwrap(), b"wasm");
+        assert_eq!(config, json!({}));
+        assert_eq!(packs.get("acme").unwrap().unwrap(), installed.record);
+        assert_eq!(list(&packs), [Ok(installed.record)]);
+        assert_eq!(names(packs.folder()), [".lock", "acme", "acme.yaml"]);
+    }
+
+    #[test]
+    fn more_has_to_be_approved_and_until_then_the_old_one_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        let refusal = |pack: &Pack| {
+            packs
+                .install(pack, None, Decisions::default())
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            refusal(&pack()).contains("asks for what it was not granted:\n  acme-fans: kmsg: true")
+        );
+        assert_eq!(packs.get("acme").unwrap(), None);
+        packs.install(&pack(), None, APPROVED).unwrap();
+        // No more than before needs no approval.
+        packs
+            .install(
+                &version("1.1.0", "{kmsg: true}"),
+                None,
+                Decisions::default(),
+            )
+            .unwrap();
+        let greedy = version("2.0.0", "{kmsg: true, exec: bash}");
+        assert!(refusal(&greedy).contains("acme-fans: exec: bash"));
+        assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.1.0");
+        let installed = packs.install(&greedy, None, APPROVED).unwrap();
+        assert_eq!(installed.before.unwrap().manifest.version, "1.1.0");
+        assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"2.0.0");
+        assert_eq!(
+            names(&packs.folder().join("acme")).len(),
+            2,
+            "this one and the one before"
+        );
+    }
+
+    #[test]
+    fn an_operators_configuration_stays_with_the_pack() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        let own = |plugin: &str| {
+            let keys = Map::from_iter([("min_rpm".to_owned(), json!(7))]);
+            Some(OwnConfig::from([(plugin.to_owned(), keys)]))
+        };
+        let decisions = |config| Decisions {
+            approved: true,
+            downgrade: true,
+            config,
+        };
+        packs
+            .install(&pack(), None, decisions(own("acme-fans")))
+            .unwrap();
+        assert_eq!(wasm(&packs).1, json!({"min_rpm": 7}));
+        packs
+            .install(&version("1.1.0", "{kmsg: true}"), None, APPROVED)
+            .unwrap();
+        assert_eq!(wasm(&packs).1, json!({"min_rpm": 7}));
+        let error = packs
+            .install(&pack(), None, decisions(own("other")))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("no plugin \"other\""), "{error}");
+        assert_eq!(
+            fs::read(wasm(&packs).0).unwrap(),
+            b"1.1.0",
+            "nothing by half"
+        );
+    }
+
+    #[test]
+    fn leftovers_go_and_what_cannot_be_written_changes_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        packs.install(&pack(), None, APPROVED).unwrap();
+        let left = packs.folder().join(".unfinished-x");
+        fs::create_dir_all(left.join("deep")).unwrap();
+        packs.install(&pack(), None, APPROVED).unwrap();
+        assert!(!left.exists());
+        // A file stands where the version's folder has to go.
+        let blocked = version("3.0.0", "{kmsg: true}");
+        let place = packs
+            .folder()
+            .join(format!("acme/{}", &blocked.digest()[..16]));
+        fs::write(&place, "in the way").unwrap();
+        packs.install(&blocked, None, APPROVED).unwrap();
+        assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"3.0.0");
+        // A folder stands where the spec has to go: nothing can be renamed over it.
+        let spec = packs.folder().join("acme.yaml");
+        let good = fs::read(&spec).unwrap();
+        fs::remove_file(&spec).unwrap();
+        fs::create_dir(&spec).unwrap();
+        assert!(
+            packs
+                .install(&version("4.0.0", "{kmsg: true}"), None, APPROVED)
+                .is_err()
+        );
+        fs::remove_dir(&spec).unwrap();
+        fs::write(&spec, good).unwrap();
+        assert_eq!(
+            fs::read(wasm(&packs).0).unwrap(),
+            b"3.0.0",
+            "the version of before is whole"
+        );
+        let names = names(packs.folder());
+        assert!(
+            names.iter().all(|name| !name.starts_with(UNFINISHED)),
+            "{names:?}"
+        );
+    }
+
+    #[test]
+    fn a_pack_is_removed_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        packs.install(&pack(), None, APPROVED).unwrap();
+        for wrong in ["other", "../acme", ""] {
+            assert!(packs.remove(wrong).is_err(), "{wrong}");
+        }
+        packs.remove("acme").unwrap();
+        assert_eq!(names(packs.folder()), [".lock"]);
+        assert!(
+            packs
+                .remove("acme")
+                .unwrap_err()
+                .to_string()
+                .contains("is not installed")
+        );
+    }
+
+    #[test]
+    fn a_spec_of_somebody_else_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        packs.install(&pack(), None, APPROVED).unwrap();
+        fs::write(packs.folder().join("own.yaml"), "- plugin_name: x\n").unwrap();
+        let list = list(&packs);
+        assert!(list[0].is_ok());
+        let refusal = list[1].clone().unwrap_err().to_string();
+        assert!(refusal.contains("own.yaml was not written by"), "{refusal}");
+    }
+
+    #[test]
+    fn an_older_version_needs_to_be_allowed() {
+        let home = tempfile::tempdir().unwrap();
+        let packs = Packs::of(home.path());
+        let of = |number: &str| version(number, "{kmsg: true}");
+        packs.install(&of("1.10.0"), None, APPROVED).unwrap();
+        for older in ["1.9.9", "1.10.0-rc.1"] {
+            let message = packs.install(&of(older), None, APPROVED).unwrap_err();
+            let message = message.to_string();
+            assert!(
+                message.contains("older than the installed version 1.10.0")
+                    && message.contains("--allow-downgrade"),
+                "{message}"
+            );
+        }
+        assert_eq!(fs::read(wasm(&packs).0).unwrap(), b"1.10.0");
+        let allowed = Decisions {
+            downgrade: true,
+            ..APPROVED
+        };
+        packs.install(&of("1.9.9"), None, allowed).unwrap();
+        packs.install(&of("1.9.9"), None, APPROVED).unwrap();
+        packs.install(&of("2.0.0"), None, APPROVED).unwrap();
+    }
+}

@@ -1,0 +1,476 @@
+//! Signatures in the form of minisign: Ed25519 over the BLAKE2b-512 of what is signed, and a second one over the first
+//! and a comment that can be trusted. Keys and signatures are files that `minisign` reads and writes as well (its manual
+//! page has the formats); only secret keys without a password are used here.
+#![allow(clippy::disallowed_methods, reason = "keys that the operator named")]
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use blake2b_simd::Params;
+use minisign_verify::{Error as Misfit, PublicKey, Signature};
+use ring::{
+    rand::{SecureRandom as _, SystemRandom},
+    signature::{Ed25519KeyPair, KeyPair as _},
+};
+
+use super::{Pack, PackRefusal, SIGNATURE_FILE};
+use crate::node::trusted::Opener;
+
+/// Where trusted keys are stored unless configured otherwise.
+pub const TRUSTED_KEYS: &str = "/etc/gpud/trusted-keys";
+/// Largest file of a key, bytes.
+const MAX_KEY_FILE: usize = 4096;
+/// Most keys that are tried.
+const MAX_KEYS: usize = 256;
+
+/// `Ed`: Ed25519, as keys say it.
+const ALGORITHM: [u8; 2] = *b"Ed";
+/// `ED`: Ed25519 over a BLAKE2b-512.
+const PREHASHED: [u8; 2] = *b"ED";
+/// `B2`: the checksum of a secret key is a BLAKE2b-256.
+const CHECKSUM: [u8; 2] = *b"B2";
+/// Bytes of a secret key's file: algorithms, salt and limits of a password, key number, key, checksum.
+const SECRET_BYTES: usize = 158;
+
+/// Keys that are trusted.
+#[derive(Debug, Default)]
+pub struct TrustedKeys {
+    folder: PathBuf,
+    keys: Vec<(String, PublicKey)>,
+}
+
+/// Why a signature proves nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Distrust {
+    /// There is none.
+    #[error("{0}")]
+    Unsigned(String),
+    /// None of the trusted keys made it.
+    #[error("{0}")]
+    UnknownKey(String),
+    /// It is not what it says it is: somebody changed it or what it is over.
+    #[error("{0}")]
+    Bad(String),
+}
+
+/// The signer.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Signer {
+    /// The file of the key among those that are trusted.
+    pub key: String,
+    /// What the signer said with it.
+    pub comment: String,
+}
+
+impl TrustedKeys {
+    /// Reads all `*.pub` files of a folder. A folder that is not there has none.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: a file that is no key, so that none is left out in silence; a folder or a file that somebody else can
+    /// change.
+    pub fn read(folder: &Path) -> Result<Self, PackRefusal> {
+        let opener = Opener::of_command();
+        let wrong = |error: std::io::Error| PackRefusal(format!("{}: {error}", folder.display()));
+        let mut keys = Vec::new();
+        match opener.check_folder(folder) {
+            Ok(()) => {}
+            Err(error) if error.is_not_found() => {
+                return Ok(Self {
+                    folder: folder.to_owned(),
+                    keys,
+                });
+            }
+            Err(error) => return Err(PackRefusal(error.to_string())),
+        }
+        for entry in fs::read_dir(folder).map_err(wrong)? {
+            let path = entry.map_err(wrong)?.path();
+            if path.extension().is_none_or(|extension| extension != "pub") {
+                continue;
+            }
+            if keys.len() >= MAX_KEYS {
+                return Err(PackRefusal(format!(
+                    "more than {MAX_KEYS} keys in {}",
+                    folder.display()
+                )));
+            }
+            keys.push(read_key(&path, opener)?);
+        }
+        keys.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Self {
+            folder: folder.to_owned(),
+            keys,
+        })
+    }
+
+    /// Reads one key, which an installed pack was verified with. One that is not there any more is none.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn read_one(file: &Path) -> Result<Self, PackRefusal> {
+        let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
+        let keys = match Opener::of_command().open(file) {
+            Err(error) if error.is_not_found() => Vec::new(),
+            _ => vec![read_key(file, Opener::of_command())?],
+        };
+        Ok(Self { folder, keys })
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Who of them signed a pack.
+    ///
+    /// # Errors
+    /// [`Distrust`]: nobody signed it, nobody of these did, or the signature is not over this content.
+    pub fn verify(&self, pack: &Pack) -> Result<Signer, Distrust> {
+        let what = format!("pack {} {}", pack.manifest.name, pack.manifest.version);
+        self.verify_sums(&what, &pack.sums(), pack.signature.as_deref())
+    }
+
+    /// Who of them signed these digests of `what`.
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    pub(crate) fn verify_sums(
+        &self,
+        what: &str,
+        sums: &str,
+        signature: Option<&str>,
+    ) -> Result<Signer, Distrust> {
+        let Some(text) = signature else {
+            return Err(Distrust::Unsigned(format!("{what} is not signed")));
+        };
+        let signature = Signature::decode(text).map_err(|error| {
+            Distrust::Bad(format!(
+                "{what}: {SIGNATURE_FILE} is no signature of minisign: {error}"
+            ))
+        })?;
+        for (file, key) in &self.keys {
+            match key.verify(sums.as_bytes(), &signature, false) {
+                Ok(()) => {
+                    return Ok(Signer {
+                        key: file.clone(),
+                        comment: signature.trusted_comment().to_owned(),
+                    });
+                }
+                Err(Misfit::UnexpectedKeyId) => {}
+                Err(error) => {
+                    return Err(Distrust::Bad(format!(
+                        "{what}: its signature is bad ({error}, key {file}): it was changed after it was signed"
+                    )));
+                }
+            }
+        }
+        let folder = self.folder.display();
+        Err(Distrust::UnknownKey(match self.keys.is_empty() {
+            true => format!(
+                "{what} is signed, and no key is trusted: put the vendor's public key into {folder}"
+            ),
+            false => format!(
+                "{what} is signed by a key that is not trusted: none of those in {folder} made the signature"
+            ),
+        }))
+    }
+}
+
+fn read_key(path: &Path, opener: Opener) -> Result<(String, PublicKey), PackRefusal> {
+    let bytes = opener
+        .read(path, MAX_KEY_FILE)
+        .map_err(|error| PackRefusal(error.to_string()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let key = PublicKey::decode(&text).map_err(|error| {
+        PackRefusal(format!(
+            "{} is no public key of minisign: {error}",
+            path.display()
+        ))
+    })?;
+    Ok((path.display().to_string(), key))
+}
+
+/// A secret key.
+pub struct SecretKey {
+    number: [u8; 8],
+    pair: Ed25519KeyPair,
+    seed: [u8; 32],
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecretKey")
+    }
+}
+
+impl SecretKey {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: the system gives no random numbers.
+    pub fn generate() -> Result<Self, PackRefusal> {
+        let random = SystemRandom::new();
+        let (mut seed, mut number) = ([0; 32], [0; 8]);
+        random
+            .fill(&mut seed)
+            .and_then(|()| random.fill(&mut number))
+            .map_err(|_| PackRefusal::new("the system gives no random numbers"))?;
+        Self::of(seed, number)
+    }
+
+    fn of(seed: [u8; 32], number: [u8; 8]) -> Result<Self, PackRefusal> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
+            .map_err(|_| PackRefusal::new("it is no key of Ed25519"))?;
+        Ok(Self { number, pair, seed })
+    }
+
+    /// Reads the text of a secret key's file.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: it is none, or has a password.
+    pub fn decode(text: &str) -> Result<Self, PackRefusal> {
+        let refuse = |why: &str| PackRefusal(format!("it is no secret key of minisign: {why}"));
+        let encoded = text
+            .lines()
+            .nth(1)
+            .ok_or_else(|| refuse("it has no second line"))?;
+        let bytes = BASE64
+            .decode(encoded.trim())
+            .map_err(|_| refuse("its second line is not base64"))?;
+        if bytes.len() != SECRET_BYTES {
+            return Err(refuse(&format!(
+                "{} bytes, not {SECRET_BYTES}",
+                bytes.len()
+            )));
+        }
+        let part = |from: usize, to: usize| bytes.get(from..to).unwrap_or_default();
+        if part(0, 2) != ALGORITHM || part(4, 6) != CHECKSUM {
+            return Err(refuse("another algorithm"));
+        }
+        if part(2, 4) != [0, 0] {
+            return Err(PackRefusal::new(
+                "it has a password, which gpud does not ask for: sign with minisign and give `--signature FILE`, or use a key \
+                 without password",
+            ));
+        }
+        let (number, seed, public, checksum) =
+            (part(54, 62), part(62, 94), part(94, 126), part(126, 158));
+        let fitting = || Some((seed.try_into().ok()?, number.try_into().ok()?));
+        let (seed, number) = fitting().ok_or_else(|| refuse("it is cut short"))?;
+        let key = Self::of(seed, number)?;
+        // minisign itself writes no checksum into a key without password.
+        let unchecked = checksum.iter().all(|byte| *byte == 0);
+        let intact = unchecked || key.checksum().as_slice() == checksum;
+        if key.pair.public_key().as_ref() != public || !intact {
+            return Err(refuse("its checksum is wrong"));
+        }
+        Ok(key)
+    }
+
+    /// The text of its file.
+    pub fn encode(&self) -> String {
+        let mut bytes = Vec::with_capacity(SECRET_BYTES);
+        bytes.extend(ALGORITHM);
+        bytes.extend([0, 0]);
+        bytes.extend(CHECKSUM);
+        bytes.extend([0; 48]);
+        bytes.extend(self.number);
+        bytes.extend(self.seed);
+        bytes.extend(self.pair.public_key().as_ref());
+        bytes.extend(self.checksum());
+        format!(
+            "untrusted comment: minisign secret key {}\n{}\n",
+            self.name(),
+            BASE64.encode(bytes)
+        )
+    }
+
+    /// The text of the public key's file.
+    pub fn public(&self) -> String {
+        let mut bytes = ALGORITHM.to_vec();
+        bytes.extend(self.number);
+        bytes.extend(self.pair.public_key().as_ref());
+        format!(
+            "untrusted comment: minisign public key {}\n{}\n",
+            self.name(),
+            BASE64.encode(bytes)
+        )
+    }
+
+    /// Its number, as minisign shows it.
+    pub fn name(&self) -> String {
+        format!("{:016X}", u64::from_le_bytes(self.number))
+    }
+
+    /// The text of a signature's file. The comment is signed as well; it is one line.
+    pub fn sign(&self, content: &[u8], comment: &str) -> String {
+        let comment: String = comment.chars().filter(|c| !c.is_control()).collect();
+        let hash = Params::new().hash_length(64).hash(content);
+        let signature = self.pair.sign(hash.as_bytes());
+        let mut bytes = PREHASHED.to_vec();
+        bytes.extend(self.number);
+        bytes.extend(signature.as_ref());
+        let whole = [signature.as_ref(), comment.as_bytes()].concat();
+        let global = self.pair.sign(&whole);
+        format!(
+            "untrusted comment: signature from minisign secret key {}\n{}\ntrusted comment: {comment}\n{}\n",
+            self.name(),
+            BASE64.encode(bytes),
+            BASE64.encode(global.as_ref()),
+        )
+    }
+
+    fn checksum(&self) -> Vec<u8> {
+        let hash = Params::new()
+            .hash_length(32)
+            .to_state()
+            .update(&ALGORITHM)
+            .update(&self.number)
+            .update(&self.seed)
+            .update(self.pair.public_key().as_ref())
+            .finalize();
+        hash.as_bytes().to_vec()
+    }
+}
+
+impl Pack {
+    /// Signs it.
+    pub fn sign(&mut self, key: &SecretKey) {
+        let comment = format!("gpud pack {} {}", self.manifest.name, self.manifest.version);
+        self.signature = Some(key.sign(self.sums().as_bytes(), &comment));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::content::tests::{MANIFEST, collected, pack};
+
+    fn trusted(keys: &[&SecretKey]) -> (tempfile::TempDir, TrustedKeys) {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, key) in keys.iter().enumerate() {
+            fs::write(folder.path().join(format!("{at}.pub")), key.public()).unwrap();
+        }
+        fs::write(folder.path().join("README"), "not a key").unwrap();
+        let keys = TrustedKeys::read(folder.path()).unwrap();
+        (folder, keys)
+    }
+
+    #[test]
+    fn what_was_signed_is_verified_by_the_right_key() {
+        let (key, other) = (
+            SecretKey::generate().unwrap(),
+            SecretKey::generate().unwrap(),
+        );
+        let mut pack = pack();
+        let (_folder, both) = trusted(&[&other, &key]);
+        let refusal = |keys: &TrustedKeys, pack: &Pack| keys.verify(pack).unwrap_err().to_string();
+        assert!(refusal(&both, &pack).contains("is not signed"));
+        pack.sign(&key);
+        let signer = both.verify(&pack).unwrap();
+        assert!(signer.key.ends_with("1.pub"));
+        assert_eq!(signer.comment, "gpud pack acme 1.0.0");
+
+        let (_folder, only_other) = trusted(&[&other]);
+        assert!(refusal(&only_other, &pack).contains("by a key that is not trusted"));
+        let none = TrustedKeys::read(Path::new("/nonexistent")).unwrap();
+        assert!(none.is_empty());
+        assert!(
+            refusal(&none, &pack)
+                .contains("no key is trusted: put the vendor's public key into /nonexistent")
+        );
+
+        let mut changed = collected(MANIFEST, b"other code").into_pack(true).unwrap();
+        changed.signature.clone_from(&pack.signature);
+        assert!(refusal(&both, &changed).contains("its signature is bad"));
+        changed.signature = pack
+            .signature
+            .map(|text| text.replace("acme 1.0.0", "acme 9.0.0"));
+        let mut renamed = super::super::content::tests::pack();
+        renamed.signature = changed.signature;
+        assert!(
+            refusal(&both, &renamed).contains("its signature is bad"),
+            "the comment is signed as well"
+        );
+        renamed.signature = Some("text".to_owned());
+        assert!(refusal(&both, &renamed).contains("is no signature of minisign"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_key_stops_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.pub"), "hello\nworld\n").unwrap();
+        let error = TrustedKeys::read(folder.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("a.pub is no public key of minisign"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn keys_that_others_can_change_are_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root is held to it");
+            return;
+        }
+        let (folder, _) = trusted(&[&SecretKey::generate().unwrap()]);
+        let refusal = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            TrustedKeys::read(folder.path()).unwrap_err().to_string()
+        };
+        let key = folder.path().join("0.pub");
+        assert!(refusal(&key, 0o666).contains("0.pub can be changed by others"));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        for mode in [0o777, 0o1777, 0o770] {
+            let message = refusal(folder.path(), mode);
+            assert!(message.contains("chmod go-w"), "{mode:o}: {message}");
+        }
+    }
+
+    #[test]
+    fn secret_keys_are_written_and_read() {
+        let key = SecretKey::generate().unwrap();
+        let read = SecretKey::decode(&key.encode()).unwrap();
+        assert_eq!(read.public(), key.public());
+        let refusal = |text: &str| SecretKey::decode(text).unwrap_err().to_string();
+        assert!(refusal("").contains("no second line"));
+        assert!(refusal("a\n!\n").contains("not base64"));
+        assert!(refusal("a\nQUJD\n").contains("3 bytes, not 158"));
+        let changed = |at: usize, to: u8| {
+            let mut bytes = BASE64.decode(key.encode().lines().nth(1).unwrap()).unwrap();
+            bytes[at] = to;
+            refusal(&format!("c\n{}\n", BASE64.encode(bytes)))
+        };
+        assert!(changed(2, b'S').contains("it has a password"));
+        assert!(changed(0, b'X').contains("another algorithm"));
+        let last = key.checksum().last().copied().unwrap();
+        assert!(changed(157, last ^ 1).contains("its checksum is wrong"));
+        let public = key.pair.public_key().as_ref().get(6).copied().unwrap();
+        assert!(changed(100, public ^ 1).contains("its checksum is wrong"));
+        let mut bytes = BASE64.decode(key.encode().lines().nth(1).unwrap()).unwrap();
+        bytes[126..].fill(0);
+        let of_minisign = SecretKey::decode(&format!("c\n{}\n", BASE64.encode(bytes))).unwrap();
+        assert_eq!(of_minisign.public(), key.public());
+        assert_eq!(format!("{key:?}"), "SecretKey");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_key_or_refused(text in "[a-zA-Z0-9+/=\n :]{0,300}") {
+            let _ = SecretKey::decode(&text);
+        }
+
+        #[test]
+        fn a_signature_of_any_text_with_any_comment_fits(content in ".{0,100}", comment in ".{0,40}") {
+            let key = SecretKey::generate().unwrap();
+            let public = PublicKey::decode(&key.public()).unwrap();
+            let signature = Signature::decode(&key.sign(content.as_bytes(), &comment)).unwrap();
+            prop_assert!(public.verify(content.as_bytes(), &signature, false).is_ok());
+        }
+    }
+}
