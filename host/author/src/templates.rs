@@ -85,7 +85,7 @@ mod tests {
     fn contents_are_unpacked_whole_and_in_order() {
         let lengths = EMBEDDED.iter().map(|(_, _, length, _)| length);
         assert_eq!(contents().len(), lengths.sum::<usize>());
-        let source = include_bytes!("../../../../sdk/templates/rust/vendor/gpud-sdk/Cargo.toml");
+        let source = include_bytes!("../../../sdk/templates/rust/vendor/gpud-sdk/Cargo.toml");
         let files = files("rust", "x");
         let mut found = files.iter();
         let found = found.find(|file| file.path == "vendor/gpud-sdk/Cargo.toml");
