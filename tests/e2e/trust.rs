@@ -472,7 +472,7 @@ fn wait_for(daemon: &Daemon, wanted: &[&str]) {
 }
 
 #[test]
-fn a_damaged_file_of_a_pack_costs_its_plugin_only_until_it_is_mended() {
+fn a_damaged_file_of_a_pack_costs_its_plugin_only_until_it_is_repaired() {
     let pack = Pack::installed();
     let daemon = pack.daemon();
     wait_for(&daemon, &["acme-cpu", "acme-memory"]);

@@ -5,7 +5,7 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 8] = [
@@ -79,7 +79,7 @@ pub const NVME_DEVICE_DISABLED: Entry = Entry {
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// A filesystem or program asked for what lies behind the end of a disk: a damaged filesystem, or a disk that shrank.
+/// A filesystem or program asked for data beyond the end of a disk: a damaged filesystem, or a disk that shrank.
 pub const BEYOND_END_OF_DEVICE: Entry = Entry {
     name: "beyond_end_of_device",
     severity: Warning,

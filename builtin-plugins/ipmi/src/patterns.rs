@@ -5,7 +5,7 @@ use gpud_builtin_shared::coded::Severity::{Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 3] = [
@@ -43,7 +43,7 @@ pub const BMC_NOT_FOUND: Entry = Entry {
     name: "bmc_not_found",
     severity: Info,
     otherwise: None,
-    message: "No management controller (BMC) where the firmware says that it is",
+    message: "No management controller (BMC) at the address that the firmware names",
     other_message: "",
     actions: &[],
     advice: "If the machine has a controller, reset it; else leave the module ipmi_si out.",

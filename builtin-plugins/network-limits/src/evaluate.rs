@@ -37,7 +37,7 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
-const CONNTRACK_ADVICE: &str = "Raise net.netfilter.nf_conntrack_max, or look for who opens so many connections (conntrack -L).";
+const CONNTRACK_ADVICE: &str = "Raise net.netfilter.nf_conntrack_max, or look for the program that opens so many connections (conntrack -L).";
 const PORTS_ADVICE: &str =
     "Widen net.ipv4.ip_local_port_range, or let programs reuse their connections.";
 
@@ -159,7 +159,7 @@ fn connections(
     let found = found.into_iter().map(|one| one.advice(CONNTRACK_ADVICE));
     let unknown = match table.drops {
         Some(_) => "",
-        None => ", dropped packets are not told (to root only)",
+        None => ", dropped packets are not known (the kernel reports them to root only)",
     };
     (found.collect(), format!("{text}{unknown}"))
 }

@@ -13,7 +13,7 @@ pub const SCHEMA: &str = r#"{
       "items": { "type": "string", "pattern": "^[^=]+=[^=]+$" }
     },
     "numa": {
-      "description": "Is it to be told when a machine of several NUMA nodes does not know the node of a GPU?",
+      "description": "Whether to report when a machine of several NUMA nodes does not know the node of a GPU.",
       "type": "boolean", "default": true
     }
   }

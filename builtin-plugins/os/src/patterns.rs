@@ -5,7 +5,7 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What the host delivers: no narrower than what is read.
 pub const PATTERNS: [&str; 3] = [
@@ -14,7 +14,7 @@ pub const PATTERNS: [&str; 3] = [
     "^VFS: file-max limit [0-9]",
 ];
 
-/// The kernel found itself beyond repair and stopped. The line is seen when a saved log is read, or what a crash left behind; the machine booted since.
+/// The kernel found itself beyond repair and stopped. The line is found in a saved log, or in the records of a crash; the machine booted since.
 pub const KERNEL_PANIC: Entry = Entry {
     name: "kernel_panic",
     severity: Warning,

@@ -72,11 +72,11 @@ pub struct Entry {
     pub name: &'static str,
     /// How serious it is by itself.
     pub severity: Severity,
-    /// How serious in the case that the file tells of, if there is one.
+    /// How serious in the other case of the file, if there is one.
     pub otherwise: Option<Severity>,
     /// For a person; see [`Entry::say`].
     pub message: &'static str,
-    /// The message in the case that the file tells of; empty where it is the same.
+    /// The message in the other case of the file; empty where it is the same.
     pub other_message: &'static str,
     /// What to do, most important first.
     pub actions: &'static [Action],
@@ -86,7 +86,7 @@ pub struct Entry {
     pub verdict: Option<Verdict>,
 }
 
-/// What events of one name come to.
+/// The state that events of one name cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// [`Health::Unhealthy`], else [`Health::Degraded`].

@@ -102,7 +102,8 @@ pub struct Counters {
     #[serde(default)]
     day: BTreeMap<String, Samples>,
     /// Devices that reported their health before.
-    told: BTreeSet<String>,
+    #[serde(alias = "told")]
+    answered: BTreeSet<String>,
 }
 
 impl Counters {
@@ -138,12 +139,12 @@ pub fn judge(
                 let (finding, event) = new_errors(context, name, health, counters, before);
                 found.extend(finding);
                 events.extend(event);
-                counters.told.insert(name.clone());
+                counters.answered.insert(name.clone());
             }
             Err(Untold { silence, why }) => {
                 match silence {
                     Silence::Asleep => asleep += 1,
-                    Silence::Nothing if !counters.told.contains(name) => {
+                    Silence::Nothing if !counters.answered.contains(name) => {
                         untold.push(format!("{name}: {why}"));
                     }
                     Silence::Nothing | Silence::Unread => found.push(unread(name, why)),
@@ -154,7 +155,7 @@ pub fn judge(
     }
     // Others are no longer there.
     let is_there = |name: &str| answers.iter().any(|one| one.name == name);
-    counters.told.retain(|name| is_there(name));
+    counters.answered.retain(|name| is_there(name));
     let is_of_these = |key: &str| key.split_once(' ').is_some_and(|(name, _)| is_there(name));
     counters.errors.retain(|key, _| is_of_these(key));
     counters.day.retain(|key, _| is_of_these(key));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn configuration_is_held_against_the_schema() {
+    fn configuration_is_validated_against_the_schema() {
         assert_eq!(fault(SCHEMA, &json!({"warn": 3.5})), None);
         let (pointer, message) = fault(SCHEMA, &json!({"t": {"a": "x"}})).unwrap();
         assert_eq!(pointer, "/t/a");

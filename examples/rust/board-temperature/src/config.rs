@@ -121,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told() {
-        for (document, told) in [
+    fn nonsense_is_reported() {
+        for (document, message) in [
             ("", "config: "),
             ("[]", "config: "),
             (r#"{"warn": "x"}"#, "config: "),
@@ -137,7 +137,7 @@ mod tests {
             ),
         ] {
             let error = Config::parse(document).unwrap_err();
-            assert!(error.starts_with(told), "{document}: {error}");
+            assert!(error.starts_with(message), "{document}: {error}");
         }
     }
 }

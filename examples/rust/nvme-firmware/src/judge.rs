@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told() {
+    fn nonsense_is_reported() {
         for document in ["", "[", r#"{"firmware": 3}"#, r#"{"firmware": {"M": "1"}}"#] {
             assert!(
                 Config::parse(document).unwrap_err().starts_with("config: "),

@@ -86,7 +86,7 @@ fn who_has_no_connection_gets_one_however_many_users_have_all() {
 }
 
 #[test]
-fn who_has_some_takes_none_from_who_has_as_many() {
+fn a_client_takes_no_place_from_one_with_as_many() {
     let shares = shares();
     let held: Vec<Vec<Admitted>> = (1..4).map(|uid| admit(&shares, uid, 2)).collect();
     assert!(shares.admit(&peer(1)).is_none());

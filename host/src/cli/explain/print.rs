@@ -102,7 +102,7 @@ fn notes(log: &Overview) -> Vec<String> {
     }
     if log.boots_merged {
         notes.push(
-            "the log has more boots than are told apart; the later ones are judged as one"
+            "the log has more boots than are distinguished; the later ones are judged as one"
                 .to_owned(),
         );
     }

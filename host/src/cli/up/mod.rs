@@ -161,7 +161,7 @@ fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String,
             let former = former.as_deref().unwrap_or_default();
             install::write(&backup, former).map_err(|e| failed(&backup, "write", &e))?;
             let note = format!(
-                "! the flags in {} were wrong ({problem}) and are begun anew; the former file is {}\n",
+                "! the flags in {} were wrong ({problem}) and are replaced by defaults; the former file is {}\n",
                 path.display(),
                 backup.display()
             );

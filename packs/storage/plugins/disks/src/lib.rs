@@ -62,10 +62,10 @@ impl Checker for StorageDisks {
             };
             programs |= said.is_some();
             // A controller knows the bays of the disks behind it.
-            if let Some(Said::Health(told)) = &mut said
+            if let Some(Said::Health(answer)) = &mut said
                 && let Some(bay) = bays.get(&target.name)
             {
-                told.0.bay.clone_from(bay);
+                answer.0.bay.clone_from(bay);
             }
             match said {
                 // A virtual drive of a controller, whose disks are asked one by one.
@@ -77,10 +77,10 @@ impl Checker for StorageDisks {
                 None => {}
             }
         }
-        let told = disks
+        let any_health = disks
             .iter()
             .any(|disk| matches!(disk.said, Said::Health(_)));
-        if !told && was_none && config.expected == 0 {
+        if !any_health && was_none && config.expected == 0 {
             let reason = match disks.iter().find_map(|disk| match &disk.said {
                 Said::Nothing(why) => Some(format!("{}: {why}", disk.name)),
                 _ => None,
@@ -147,7 +147,7 @@ fn ask(target: &Target, silent: &mut u32) -> Result<Option<Said>, AccessError> {
     arguments.extend(["--log=error", "--log=defects"]);
     arguments.extend(device.as_deref());
     arguments.push(&target.path);
-    let told = match ask::ask("smartctl", &arguments, SECONDS)? {
+    let health = match ask::ask("smartctl", &arguments, SECONDS)? {
         // Its status has bits for what it found, too.
         Answer::Said(said) => {
             health::smartctl(&said.stdout).map(|health| (health, wear::smartctl(&said.stdout)))
@@ -170,8 +170,8 @@ fn ask(target: &Target, silent: &mut u32) -> Result<Option<Said>, AccessError> {
             Err(why)
         }
     };
-    Ok(Some(match told {
-        Ok(told) => Said::Health(Box::new(told)),
+    Ok(Some(match health {
+        Ok(answer) => Said::Health(Box::new(answer)),
         Err(why) if why.contains("STANDBY") || why.contains("SLEEP") => Said::Asleep,
         Err(why) => Said::Nothing(why),
     }))

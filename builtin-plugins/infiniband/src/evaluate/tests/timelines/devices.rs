@@ -252,7 +252,7 @@ fn an_unreadable_port_is_not_blamed() {
         .map
         .break_folder(ROOT, AccessError::Denied(ROOT.into()));
     assert_eq!(story.until("09:30:00"), bad(NOT_LOADED));
-    story.machine.map.mend_folders();
+    story.machine.map.repair_folders();
     story.machine.map.up("mlx5_3");
     assert_eq!(story.until("09:30:00"), ok());
 }
