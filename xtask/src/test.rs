@@ -84,7 +84,8 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     failures.into_result()
 }
 
-/// Checks pages against the contract, the code, the manifests and the paths that they name, and the words of all texts.
+/// Checks pages against the contract, the code, the manifests and the paths that they name, the words of all texts,
+/// and the names of types.
 fn pages(cargo: &Cargo, failures: &mut Failures) {
     for (step, script, arguments) in [
         (
@@ -96,6 +97,7 @@ fn pages(cargo: &Cargo, failures: &mut Failures) {
         ("table of crates", "docs/crates.py", &[]),
         ("paths and links of the pages", "docs/paths.py", &[]),
         ("plain words", "docs/words.py", &[]),
+        ("names of types", "docs/names.py", &[]),
     ] {
         failures.note(cargo.program(step, script, arguments));
     }

@@ -81,12 +81,12 @@ pub struct Answer {
     /// Name below `/dev`.
     pub name: String,
     /// Its health, or why it is not known.
-    pub health: Result<Health, Untold>,
+    pub health: Result<Health, UnknownHealth>,
 }
 
 /// Why a health is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untold {
+pub struct UnknownHealth {
     /// What that means.
     pub silence: Silence,
     /// In words.
@@ -141,7 +141,7 @@ pub fn judge(
                 events.extend(event);
                 counters.answered.insert(name.clone());
             }
-            Err(Untold { silence, why }) => {
+            Err(UnknownHealth { silence, why }) => {
                 match silence {
                     Silence::Asleep => asleep += 1,
                     Silence::Nothing if !counters.answered.contains(name) => {

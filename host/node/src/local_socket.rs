@@ -67,20 +67,20 @@ pub enum SocketError {
 #[derive(Debug)]
 pub struct LocalSocket {
     // Before the listener: fields are dropped in this order, and a name that nobody serves is not left behind.
-    place: Place,
+    place: SocketPath,
     listener: UnixListener,
 }
 
 /// A socket that is made, and accepts connections that nobody answers yet. Dropped, it is removed.
 #[derive(Debug)]
 pub struct BoundSocket {
-    place: Place,
+    place: SocketPath,
     socket: OwnedFd,
 }
 
 /// The place of a socket in the file system. Dropped, it is free.
 #[derive(Debug)]
-struct Place {
+struct SocketPath {
     path: PathBuf,
     folder: File,
     name: PathBuf,
@@ -164,7 +164,7 @@ impl BoundSocket {
         let facts = statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(errno)?;
         Ok(Self {
             socket,
-            place: Place {
+            place: SocketPath {
                 path: path.to_owned(),
                 folder,
                 name,
@@ -190,7 +190,7 @@ impl BoundSocket {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPath {
     fn drop(&mut self) {
         let facts = statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         if facts.is_ok_and(|facts| (facts.st_dev, facts.st_ino) == self.identity) {

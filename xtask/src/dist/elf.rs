@@ -69,7 +69,7 @@ fn parse_glibc(text: &str) -> Result<Glibc> {
 /// # Errors
 /// It is no 64-bit little-endian ELF file, or its headers point outside of it.
 pub fn read(bytes: &[u8]) -> Result<Program> {
-    let file = File(bytes);
+    let file = ElfFile(bytes);
     ensure!(
         bytes.starts_with(b"\x7fELF\x02\x01"),
         "no ELF file of a 64-bit little-endian machine"
@@ -121,9 +121,9 @@ fn add(offset: u64, more: u64) -> Result<u64> {
     offset.checked_add(more).context("an offset is too large")
 }
 
-struct File<'a>(&'a [u8]);
+struct ElfFile<'a>(&'a [u8]);
 
-impl File<'_> {
+impl ElfFile<'_> {
     fn bytes<const N: usize>(&self, offset: u64) -> Result<[u8; N]> {
         let rest = usize::try_from(offset)
             .ok()

@@ -23,7 +23,7 @@ const RPM_KNOWS: u32 = 0x0100_000a;
 const EQUAL: u32 = 8;
 
 /// What the package says about itself.
-pub struct Package<'a> {
+pub struct RpmPackage<'a> {
     /// The version of gpud.
     pub version: &'a str,
     /// Which packaging of that version.
@@ -62,7 +62,7 @@ impl Script {
     }
 }
 
-impl Package<'_> {
+impl RpmPackage<'_> {
     /// Returns the package's bytes.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Key;
-use super::vendor::{CATALOG, Catalog};
+use super::vendor::{CATALOG, ErrorView};
 use crate::policy::POLICY;
 use crate::policy::codes::{self, CodePolicy, Codes};
 
@@ -62,7 +62,7 @@ pub struct Config {
     reboot_threshold: u32,
     overrides: BTreeMap<u32, u32>,
     policy: CodePolicy,
-    catalog: Catalog,
+    catalog: ErrorView,
     is_saved_log: bool,
     product: Option<String>,
 }
@@ -79,7 +79,7 @@ impl Config {
             reboot_threshold: THRESHOLD,
             overrides: kind.overrides.iter().copied().collect(),
             policy: CodePolicy::default(),
-            catalog: Catalog::default(),
+            catalog: ErrorView::default(),
             is_saved_log: false,
             product: None,
         };
@@ -100,7 +100,7 @@ impl Config {
             config.reboot_threshold = u32::try_from(reboots).unwrap_or(u32::MAX);
         }
         let word = |key: &str| document.get(key).and_then(Value::as_str);
-        config.catalog = word(CATALOG).and_then(Catalog::of).unwrap_or_default();
+        config.catalog = word(CATALOG).and_then(ErrorView::of).unwrap_or_default();
         config.product = word("product").map(str::to_owned);
         config.is_saved_log = document.get("saved_log").and_then(Value::as_bool) == Some(true);
         let overrides = document.get("overrides").and_then(Value::as_object);
@@ -125,7 +125,7 @@ impl Config {
     }
 
     /// Whose view of the errors judges.
-    pub fn catalog(&self) -> Catalog {
+    pub fn catalog(&self) -> ErrorView {
         self.catalog
     }
 

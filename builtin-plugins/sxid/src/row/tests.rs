@@ -31,7 +31,7 @@ fn stored_in(context: &CheckContext, time: u64, text: &str) -> Event {
     };
     event(
         context,
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &message,
         &sxid::decode(text, 0).unwrap(),
     )

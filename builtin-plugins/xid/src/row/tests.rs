@@ -37,7 +37,7 @@ fn stored(text: &str) -> Event {
     }];
     event(
         &context(),
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &kernel(text),
         &xid::decode(text).unwrap(),
         &gpus,
@@ -185,7 +185,7 @@ fn repeats_are_counted() {
     };
     let after = event(
         &next_boot,
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &kernel(text),
         &xid::decode(text).unwrap(),
         &[],
@@ -207,7 +207,7 @@ fn what_is_not_known_is_left_out() {
     };
     let event = event(
         &nowhere,
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &message,
         &xid::decode(text).unwrap(),
         &[],

@@ -43,16 +43,16 @@ struct Document {
     warn: Option<f64>,
     critical: Option<f64>,
     #[serde(default)]
-    sensors: BTreeMap<String, Given>,
+    sensors: BTreeMap<String, GivenLimits>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct GivenLimits {
     warn: Option<f64>,
     critical: Option<f64>,
 }
 
-impl Given {
+impl GivenLimits {
     fn or(&self, otherwise: Limits, of: &str) -> Result<Limits, String> {
         let limits = Limits {
             warn: self.warn.unwrap_or(otherwise.warn),
@@ -73,7 +73,7 @@ impl Config {
     pub fn parse(document: &str) -> Result<Self, String> {
         let given: Document =
             serde_json::from_str(document).map_err(|error| format!("config: {error}"))?;
-        let all = Given {
+        let all = GivenLimits {
             warn: given.warn,
             critical: given.critical,
         }

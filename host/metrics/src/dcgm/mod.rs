@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use self::fields::{FIELDS, Kind};
+use self::fields::{FIELDS, FieldKind};
 use super::{MetricError, Registry};
 
 /// The last Xid of a GPU, which is an event and no metric of gpud.
@@ -60,8 +60,8 @@ pub fn text(registry: &Registry, machine: &Machine) -> Result<String, MetricErro
                 continue;
             };
             match field.kind {
-                Kind::Gauge => shown.set_gauge(field.name, field.help, of_gpu, value)?,
-                Kind::Counter => shown.set_counter(field.name, field.help, of_gpu, value)?,
+                FieldKind::Gauge => shown.set_gauge(field.name, field.help, of_gpu, value)?,
+                FieldKind::Counter => shown.set_counter(field.name, field.help, of_gpu, value)?,
             }
         }
     }

@@ -33,7 +33,7 @@ use super::{
 use crate::{
     node::{local_socket::connect, port_holder::PortHolder, stream::Stream},
     server::TokenError,
-    service::presence::{self, Running},
+    service::presence::{self, DaemonPresence},
 };
 
 mod server;
@@ -204,7 +204,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Address`].
-    pub fn of_running(running: &Running) -> Result<Self, ClientError> {
+    pub fn of_running(running: &DaemonPresence) -> Result<Self, ClientError> {
         Ok(Self {
             sockets: running.socket.iter().cloned().collect(),
             is_named: false,

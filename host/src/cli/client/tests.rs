@@ -108,7 +108,7 @@ async fn a_unix_socket_is_used_before_the_address() {
 
 #[test]
 fn an_address_or_a_token_file_leaves_sockets_alone() {
-    let running = Running {
+    let running = DaemonPresence {
         pid: 1,
         address: "127.0.0.1:7".parse().unwrap(),
         version: String::new(),

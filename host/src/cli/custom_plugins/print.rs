@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{complaint::Complaint, load::Row, outcome::Outcome};
+use super::{complaint::Complaint, load::PluginRow, outcome::Outcome};
 use crate::{
     cli::{
         output,
@@ -17,7 +17,7 @@ use crate::{
 const MAX_SHOWN: usize = 2048;
 
 /// The plugins of a file, and what its Wasm components have use for.
-pub fn table(rows: &[Row], terminal: Terminal) -> String {
+pub fn table(rows: &[PluginRow], terminal: Terminal) -> String {
     let mut table = Table::with_header([
         "Component",
         "Type",

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn wanted(data_dir: &str) -> Wanted {
-    Wanted {
+fn wanted(data_dir: &str) -> WantedFlags {
+    WantedFlags {
         data_dir: data_dir.to_owned(),
         db_in_memory: false,
         listen_address: None,
@@ -16,7 +16,7 @@ fn a_new_file() {
     assert_eq!(text, TEMPLATE);
     let text = edit(
         None,
-        &Wanted {
+        &WantedFlags {
             data_dir: "/srv/my data".into(),
             db_in_memory: true,
             listen_address: Some(":15132".into()),

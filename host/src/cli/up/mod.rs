@@ -14,7 +14,7 @@ use super::{
     exit::Exit,
     service::{
         UNIT,
-        env_file::{self, Wanted},
+        env_file::{self, WantedFlags},
         install::{self, BINARIES, Root},
         systemctl::Systemctl,
         takeover,
@@ -147,7 +147,7 @@ fn failed(path: &Path, what: &str, error: &io::Error) -> Exit {
 fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String, Exit> {
     let path = root.environment();
     let former = read_environment(root)?;
-    let wanted = Wanted {
+    let wanted = WantedFlags {
         data_dir: options.data_dir.display().to_string(),
         db_in_memory: options.db_in_memory,
         listen_address: options.listen_address.clone(),

@@ -367,7 +367,7 @@ fn says_whether_a_reboot_clears() {
         (Some(INSPECT), &[Recovery::SetHealthy]),
         (Some(IGNORE), &[Recovery::SetHealthy]),
     ] {
-        let verdict = Verdict {
+        let verdict = TimelineVerdict {
             health: Health::Unhealthy,
             current: None,
             action: action.map(Into::into),

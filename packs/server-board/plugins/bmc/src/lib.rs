@@ -54,7 +54,9 @@ impl Checker for ServerBmc {
             return Ok(findings::unsupported(context, reason));
         };
         let saved = state::get_string(KNOWN)?;
-        let restored = saved.as_deref().map(serde_json::from_str::<Known>);
+        let restored = saved
+            .as_deref()
+            .map(serde_json::from_str::<KnownLeakSensors>);
         let mut known = restored.and_then(Result::ok).unwrap_or_default();
         let kept = known.clone();
         let before = Memory::load()?;

@@ -56,7 +56,7 @@ impl Checker for ServerRedfish {
             return Err(error.into());
         }
         let saved = state::get_string(SEEN)?;
-        let mut seen = Seen::restore(saved.as_deref());
+        let mut seen = SeenEntries::restore(saved.as_deref());
         let before = Memory::load()?;
         let tree = tree.as_ref().map_err(String::as_str);
         let (report, after) = evaluate::judge(context, &config, tree, &mut seen, &before);

@@ -119,7 +119,7 @@ impl Config {
 
 /// What a disk said.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum DiskAnswer {
     /// This.
     Health(Box<(Health, Wear)>),
     /// Nothing, since it sleeps and was not woken up.
@@ -134,7 +134,7 @@ pub struct Disk {
     /// Below `/dev`, or a controller's device and a number.
     pub name: String,
     /// What it said.
-    pub said: Said,
+    pub said: DiskAnswer,
 }
 
 /// Judges one reading.
@@ -146,7 +146,7 @@ pub fn judge(
     before: &Memory,
 ) -> (Report, Memory) {
     if context.trigger == Trigger::SetHealthy {
-        let answered = |disk: &Disk| !matches!(disk.said, Said::Nothing(_));
+        let answered = |disk: &Disk| !matches!(disk.said, DiskAnswer::Nothing(_));
         counters
             .forget_all_but(|name| disks.iter().any(|disk| disk.name == name && answered(disk)));
     }
@@ -157,7 +157,7 @@ pub fn judge(
     for Disk { name, said } in disks {
         match said {
             _ if config.ignores(name) => {}
-            Said::Health(answer) => {
+            DiskAnswer::Health(answer) => {
                 known += 1;
                 let (health, wear) = answer.as_ref();
                 let growth = counters.take(
@@ -170,15 +170,15 @@ pub fn judge(
                 );
                 found.extend(judged(config, name, health, wear, growth));
             }
-            Said::Asleep => {
+            DiskAnswer::Asleep => {
                 asleep += 1;
                 silent.push(name);
             }
-            Said::Nothing(why) if counters.knows(name) => {
+            DiskAnswer::Nothing(why) if counters.knows(name) => {
                 silent.push(name);
                 found.push(not_reported(counters, name, clip(why)));
             }
-            Said::Nothing(why) => untold.push(format!("{name}: {why}")),
+            DiskAnswer::Nothing(why) => untold.push(format!("{name}: {why}")),
         }
     }
     let gone: Vec<String> = counters
@@ -328,7 +328,9 @@ fn judged(
 fn shown(mut report: Report, disks: &[Disk]) -> Report {
     let mut shown = Vec::new();
     for Disk { name, said } in disks {
-        let Said::Health(answer) = said else { continue };
+        let DiskAnswer::Health(answer) = said else {
+            continue;
+        };
         let (health, wear) = answer.as_ref();
         let passed = health.passed.map(|passed| f64::from(u8::from(passed)));
         for (metric, value) in [
