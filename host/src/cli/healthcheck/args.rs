@@ -4,7 +4,7 @@ use std::{env, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{CallerForm, HealthcheckOptions, slurm::SlurmOptions};
+use super::{Form, HealthcheckOptions, slurm::SlurmOptions};
 use crate::{
     cli::{
         args::{CommonArgs, path},
@@ -110,7 +110,7 @@ impl HealthcheckArgs {
             .node
             .or_else(|| env::var(NODE_VARIABLE).ok().filter(|name| !name.is_empty()));
         let form = match (self.npd, self.slurm) {
-            (true, _) => CallerForm::Npd {
+            (true, _) => Form::Npd {
                 fail_on: self.fail_on.unwrap_or(FailOn::Unhealthy),
                 max_output: match self.max_output.unwrap_or(NPD_OUTPUT) {
                     few if few < LEAST_OUTPUT => {
@@ -121,14 +121,14 @@ impl HealthcheckArgs {
                     bytes => bytes,
                 },
             },
-            (false, true) => CallerForm::Slurm(SlurmOptions {
+            (false, true) => Form::Slurm(SlurmOptions {
                 drain_on: self.drain_on.unwrap_or(FailOn::Unhealthy),
                 dry_run: self.dry_run,
                 drain_if_unreachable: self.drain_if_unreachable,
                 node: named,
                 scontrol: self.scontrol,
             }),
-            (false, false) => CallerForm::Plain,
+            (false, false) => Form::Plain,
         };
         let timeout = at_least_a_nanosecond(self.timeout)
             .ok_or_else(|| format!("invalid value for --timeout: {} is no time", self.timeout))?;

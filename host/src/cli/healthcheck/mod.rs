@@ -38,7 +38,7 @@ const MISUSE: u8 = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthcheckOptions {
     /// For which caller.
-    pub form: CallerForm,
+    pub form: Form,
     /// Components that count.
     pub components: ComponentSelection,
     /// Count only states that suggest one of these; empty is all states.
@@ -55,7 +55,7 @@ pub struct HealthcheckOptions {
 
 /// The callers, each with a form of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallerForm {
+pub enum Form {
     /// A person, Nagios, Icinga: 0 ok, 1 warning, 2 critical, 3 unknown.
     Plain,
     /// node-problem-detector: 0 ok, 1 problem, 2 unknown.
@@ -79,12 +79,12 @@ impl Action for HealthcheckOptions {
 pub async fn healthcheck(options: &HealthcheckOptions) -> Exit {
     let judged = judge(options).await;
     match &options.form {
-        CallerForm::Plain => output::plain(&judged),
-        CallerForm::Npd {
+        Form::Plain => output::plain(&judged),
+        Form::Npd {
             fail_on,
             max_output,
         } => output::npd(&judged, *fail_on, *max_output),
-        CallerForm::Slurm(slurm) => slurm::answer(slurm, &judged).await,
+        Form::Slurm(slurm) => slurm::answer(slurm, &judged).await,
     }
 }
 
