@@ -159,7 +159,7 @@ fn connections(
     let found = found.into_iter().map(|one| one.advice(CONNTRACK_ADVICE));
     let unknown = match table.drops {
         Some(_) => "",
-        None => ", dropped packets are not known (the kernel reports them to root only)",
+        None => ", dropped packets can be read by root only",
     };
     (found.collect(), format!("{text}{unknown}"))
 }

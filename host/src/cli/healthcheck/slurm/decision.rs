@@ -20,7 +20,7 @@ pub enum Judgement {
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SlurmStep {
+pub enum Step {
     /// Drain it for this reason.
     Drain(String),
     /// End the drain.
@@ -59,20 +59,20 @@ pub fn needs_node(judgement: &Judgement) -> bool {
 
 /// Decides. A drain of gpud keeps its first reason, so that a reason with a counter in it does not make Slurm write at
 /// every check.
-pub fn decide(judgement: &Judgement, node: &SlurmNode) -> SlurmStep {
+pub fn decide(judgement: &Judgement, node: &SlurmNode) -> Step {
     let is_own = node.reason.starts_with(OWN);
     match judgement {
-        Judgement::Undecided | Judgement::Unknown(_) => SlurmStep::Leave(Leave::NoVerdict),
-        Judgement::Fit if !node.is_withheld() => SlurmStep::Leave(Leave::AsItIs),
-        Judgement::Fit if is_own => SlurmStep::Resume,
-        Judgement::Fit => SlurmStep::Leave(Leave::NotOurs),
-        Judgement::Unfit(_) if node.is_withheld() && is_own => SlurmStep::Leave(Leave::Drained),
-        Judgement::Unfit(_) if node.is_withheld() => SlurmStep::Leave(Leave::NotOurs),
+        Judgement::Undecided | Judgement::Unknown(_) => Step::Leave(Leave::NoVerdict),
+        Judgement::Fit if !node.is_withheld() => Step::Leave(Leave::AsItIs),
+        Judgement::Fit if is_own => Step::Resume,
+        Judgement::Fit => Step::Leave(Leave::NotOurs),
+        Judgement::Unfit(_) if node.is_withheld() && is_own => Step::Leave(Leave::Drained),
+        Judgement::Unfit(_) if node.is_withheld() => Step::Leave(Leave::NotOurs),
         // Its reason would be overwritten.
         Judgement::Unfit(_) if node.is_down() && !node.reason.is_empty() => {
-            SlurmStep::Leave(Leave::NotOurs)
+            Step::Leave(Leave::NotOurs)
         }
-        Judgement::Unfit(why) => SlurmStep::Drain(format!("{OWN}{why}")),
+        Judgement::Unfit(why) => Step::Drain(format!("{OWN}{why}")),
     }
 }
 
@@ -89,32 +89,17 @@ mod tests {
         let unfit = Judgement::Unfit("disk: full".to_owned());
         let undecided = Judgement::Undecided;
         let unknown = Judgement::Unknown("no answer".to_owned());
-        let drain = || SlurmStep::Drain("gpud: disk: full".to_owned());
-        let leave = SlurmStep::Leave;
+        let drain = || Step::Drain("gpud: disk: full".to_owned());
+        let leave = Step::Leave;
         for (state, reason, on_fit, on_unfit) in [
             ("IDLE", "", leave(AsItIs), drain()),
             ("ALLOCATED", "", leave(AsItIs), drain()),
             // A note, or what a former drain left behind.
             ("IDLE", "fan replaced", leave(AsItIs), drain()),
             ("IDLE", "gpud: disk: full", leave(AsItIs), drain()),
-            (
-                "IDLE+DRAIN",
-                "gpud: xid: 79",
-                SlurmStep::Resume,
-                leave(Drained),
-            ),
-            (
-                "MIXED+DRAIN",
-                "gpud: xid: 79",
-                SlurmStep::Resume,
-                leave(Drained),
-            ),
-            (
-                "DOWN+DRAIN",
-                "gpud: xid: 79",
-                SlurmStep::Resume,
-                leave(Drained),
-            ),
+            ("IDLE+DRAIN", "gpud: xid: 79", Step::Resume, leave(Drained)),
+            ("MIXED+DRAIN", "gpud: xid: 79", Step::Resume, leave(Drained)),
+            ("DOWN+DRAIN", "gpud: xid: 79", Step::Resume, leave(Drained)),
             ("IDLE+DRAIN", "bad dimm", leave(NotOurs), leave(NotOurs)),
             ("IDLE+DRAIN", "", leave(NotOurs), leave(NotOurs)),
             // Not our prefix.

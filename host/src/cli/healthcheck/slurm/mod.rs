@@ -7,7 +7,7 @@ mod scontrol;
 use std::path::PathBuf;
 
 use self::{
-    decision::{Judgement, Leave, SlurmStep, decide, needs_node, weigh},
+    decision::{Judgement, Leave, Step, decide, needs_node, weigh},
     node::{SlurmNode, check_name},
     scontrol::Scontrol,
 };
@@ -70,7 +70,7 @@ fn judgement(options: &SlurmOptions, judged: &Result<Verdict, String>) -> Judgem
 
 /// What was done, and the node's reason before.
 struct SlurmChange {
-    step: SlurmStep,
+    step: Step,
     former: String,
 }
 
@@ -92,14 +92,14 @@ async fn act(
     let scontrol = Scontrol::find(options.scontrol.as_deref()).await?;
     let node = scontrol.show(&name).await?;
     let step = match decide(judgement, &node) {
-        SlurmStep::Drain(reason) => SlurmStep::Drain(output::cut(&printable(&reason), REASON)),
+        Step::Drain(reason) => Step::Drain(output::cut(&printable(&reason), REASON)),
         other => other,
     };
     if !options.dry_run {
         match &step {
-            SlurmStep::Drain(reason) => scontrol.drain(&name, reason).await?,
-            SlurmStep::Resume => scontrol.resume(&name).await?,
-            SlurmStep::Leave(_) => {}
+            Step::Drain(reason) => scontrol.drain(&name, reason).await?,
+            Step::Resume => scontrol.resume(&name).await?,
+            Step::Leave(_) => {}
         }
     }
     let former = match node.reason.is_empty() {
@@ -127,23 +127,23 @@ fn line(name: &str, judgement: &Judgement, change: &SlurmChange, dry_run: bool) 
         false => past.to_owned(),
     };
     match (step, judgement) {
-        (SlurmStep::Drain(reason), _) => format!("{} {name}: {reason}", did("drained", "drain")),
-        (SlurmStep::Resume, _) => format!(
+        (Step::Drain(reason), _) => format!("{} {name}: {reason}", did("drained", "drain")),
+        (Step::Resume, _) => format!(
             "{} {name}: it is fit again, was: {former}",
             did("resumed", "resume")
         ),
-        (SlurmStep::Leave(Leave::AsItIs), _) => format!("{name} is fit for jobs"),
-        (SlurmStep::Leave(Leave::Drained), _) => format!("{name} stays drained: {former}"),
-        (SlurmStep::Leave(Leave::NotOurs), Judgement::Unfit(why)) => {
+        (Step::Leave(Leave::AsItIs), _) => format!("{name} is fit for jobs"),
+        (Step::Leave(Leave::Drained), _) => format!("{name} stays drained: {former}"),
+        (Step::Leave(Leave::NotOurs), Judgement::Unfit(why)) => {
             format!("{name} is withheld by others ({former}) and left alone; it is unfit: {why}")
         }
-        (SlurmStep::Leave(Leave::NotOurs), _) => {
+        (Step::Leave(Leave::NotOurs), _) => {
             format!("{name} is withheld by others ({former}) and left alone; it is fit for jobs")
         }
-        (SlurmStep::Leave(Leave::NoVerdict), Judgement::Unknown(why)) => {
+        (Step::Leave(Leave::NoVerdict), Judgement::Unknown(why)) => {
             format!("{name} is left alone, gpud does not answer: {why}")
         }
-        (SlurmStep::Leave(Leave::NoVerdict), _) => {
+        (Step::Leave(Leave::NoVerdict), _) => {
             format!("{name} is left alone, gpud has not checked all components yet")
         }
     }
