@@ -1,4 +1,4 @@
-//! What lsblk and findmnt said, as it is kept from check to check.
+//! Answers of lsblk and findmnt, stored from check to check.
 
 use std::collections::BTreeMap;
 

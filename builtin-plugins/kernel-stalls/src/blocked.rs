@@ -1,4 +1,4 @@
-//! How often tasks of one name were reported blocked lately.
+//! Counts how often the kernel recently reported tasks of one name as blocked.
 //!
 //! Kept as text under one key of `state`: the boot id on the first line, then a line per name: times of its reports in
 //! unix milliseconds, separated by commas, a tab, and the name.

@@ -1,4 +1,4 @@
-//! Kernel lines that stand for themselves.
+//! Kernel lines that need no other line for their meaning.
 //!
 //! | line | source |
 //! |---|---|

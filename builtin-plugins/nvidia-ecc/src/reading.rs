@@ -1,4 +1,4 @@
-//! What a GPU tells of its ECC.
+//! A GPU's answers about ECC.
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{Asking, Failure, IfSupported};

@@ -1,4 +1,4 @@
-//! What rising error counters mean: findings and events.
+//! Turns rising error counters into findings and events.
 
 use gpud_builtin_nvidia_common::{Gpu, GpuFinding, text};
 use gpud_sdk::{CheckContext, Event, EventType, RepairAction};

@@ -1,4 +1,4 @@
-//! What a GPU is asked about its temperature.
+//! The questions to a GPU about its temperature.
 
 use gpud_builtin_nvidia_common::Failure;
 use gpud_builtin_nvidia_common::trouble::if_readable;

@@ -1,4 +1,4 @@
-//! Where a device is on the PCI bus, and how far two are from each other.
+//! The place of a device on the PCI bus, and the distance of two devices.
 //!
 //! The place is read from where the kernel's link leads:
 //! `../../../devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:01.0/0000:18:00.0` is a GPU behind a root port and a

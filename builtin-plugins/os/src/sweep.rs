@@ -1,4 +1,4 @@
-//! Which processes one check looks at. Reading the state of a process takes the kernel some 10 µs, and listing them all
+//! Selects the processes that one check examines. Reading the state of a process takes the kernel some 10 µs, and listing them all
 //! for it again some, so on a machine with thousands of them a scheduled check looks at a part, selected by the last
 //! digit of the pid, and keeps what it saw for the checks in which it is others' turn. Processes that are followed are
 //! looked at in every check. Open files are counted less often: `file-nr` shows at every check when the machine runs

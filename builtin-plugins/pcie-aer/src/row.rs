@@ -1,4 +1,4 @@
-//! What lines tell, as events.
+//! Turns parsed lines into events.
 //!
 //! Which, and of what type: `catalog/patterns.json`.
 //!

@@ -1,4 +1,4 @@
-//! What is mounted. Source: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
+//! Reads the mount points. Source: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
 
 use gpud_sdk::{AccessError, Health, Report, sysfs};
 

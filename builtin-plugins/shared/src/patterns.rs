@@ -1,4 +1,4 @@
-//! Catalogues of kernel lines: what a checker of the kernel log asks the host for, and what it says of what it finds.
+//! Catalogues of kernel lines: the patterns that a checker requests from the host, and the events that its lines become.
 //!
 //! Each is a data file, `builtin-plugins/‹folder›/catalog/patterns.json`, which is the only place where its patterns, names
 //! of events, types, messages, actions and advice stand. `builtin-plugins/shared/patterns.py` makes constants of these

@@ -1,4 +1,4 @@
-//! How much a counter that only grows grew within a window of time, from samples taken at checks.
+//! Measures the growth of a counter within a window of time, from samples taken at checks.
 //!
 //! The window is cut into 24 parts, and the last value of each part in which the counter moved is kept: at most 26
 //! numbers, and none for a counter that stands still. The answer is exact but for the oldest part, which counts in whole.

@@ -1,4 +1,4 @@
-//! Daemons of the machine: is one installed, and what does systemd say of its service?
+//! Daemons of the machine: whether one is installed, and the state of its service in systemd.
 //!
 //! Facts: systemctl(1), org.freedesktop.systemd1(5).
 

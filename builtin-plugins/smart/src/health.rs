@@ -1,4 +1,4 @@
-//! What the programs say.
+//! Parses the output of the programs.
 //!
 //! | value | source |
 //! |---|---|

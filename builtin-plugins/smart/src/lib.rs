@@ -1,4 +1,4 @@
-//! `disk-smart`: what disks say of their own health (SMART): NVMe, SATA and SAS.
+//! `disk-smart`: the health that disks report themselves (SMART): NVMe, SATA and SAS.
 //!
 //! `smartctl` (smartmontools 7.0 and later) is asked for all of them, `nvme` (nvme-cli) for NVMe where there is no
 //! `smartctl`. Both only read. A disk that sleeps is not woken up.

@@ -1,4 +1,4 @@
-//! Which chip a GPU has, and in which slot it is, as the kernel log or the system says.
+//! The chip of a GPU and its slot, from the kernel log or the system.
 //!
 //! | line | source |
 //! |---|---|

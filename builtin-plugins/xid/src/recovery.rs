@@ -1,4 +1,4 @@
-//! What the driver asks for in Xid 154: `GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)`.
+//! The recovery action that the driver requests in Xid 154: `GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)`.
 //!
 //! The words differ between drivers, the numbers are those of `nvmlDeviceGpuRecoveryAction_t`.
 

@@ -1,4 +1,4 @@
-//! What several Xids mean together, by NVIDIA's rules:
+//! The meaning of several Xids together, by NVIDIA's rules:
 //!
 //! - 45 with another Xid of the same GPU or process is that one's echo.
 //! - 63 with 48 of the same GPU is one story: the rows of the double bit error are remapped.

@@ -1,4 +1,4 @@
-//! What a line means: the line's facts and the catalogue's knowledge put together.
+//! The meaning of a line: its facts joined with the catalogue's entry.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What the NVIDIA components cost: processor time and calls of NVML of one round of all of them on a node with eight GPUs,
+//! Measures the cost of the NVIDIA components: processor time and calls of NVML of one round of all of them on a node with eight GPUs,
 //! played by the library of `tests/nvml-mock`; and what a GPU that does not answer does to the schedule of the others.
 //!
 //! The round runs in a process of its own, so that the library's log of calls can be had once and be left out once.

@@ -1,4 +1,4 @@
-//! What the system components cost: processor time and files of one round of all of them, on a machine with many mounts
+//! Measures the cost of the system components: processor time and files of one round of all of them, on a machine with many mounts
 //! and processes. These are made in namespaces of the benchmark's own, in which it runs itself once more; without root it
 //! says that it cannot.
 

@@ -1,4 +1,4 @@
-//! The configuration of a component: what the flags say, what the site's own file says instead, and whether that fits the
+//! The configuration of a component: the values of flags, those of the site's own file, and whether they fit the
 //! schema that the component declares.
 
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! A bounded queue in memory that gives up its oldest records, and counts them.
+//! A bounded queue in memory that drops its oldest records and counts them.
 
 use std::{
     collections::VecDeque,

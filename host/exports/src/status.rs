@@ -1,4 +1,4 @@
-//! How an export does: counters, and a verdict with a reason.
+//! The status of an export: counters, and a verdict with a reason.
 
 use std::{
     collections::BTreeMap,

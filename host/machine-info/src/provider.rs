@@ -1,4 +1,4 @@
-//! Whose cloud the machine is part of, as its firmware says (SMBIOS, shown by Linux in `/sys/class/dmi/id`).
+//! The cloud provider of the machine, by its firmware (SMBIOS, shown by Linux in `/sys/class/dmi/id`).
 //!
 //! Nobody is asked, so what only a metadata service knows (region, public address) stays empty, and a cloud whose
 //! firmware does not name it (plain QEMU or OpenStack, as nscale's) is `unknown`. The firmware's words are those by

@@ -1,4 +1,4 @@
-//! What installed programs say of their version.
+//! The versions that installed programs report.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Binds the port and takes connections until the daemon stops.
+//! Binds the port and accepts connections until the daemon stops.
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! What a command is: its entry in the table of commands, its flags, and what it does.
+//! The definition of a command: its entry in the table of commands, its flags, and its action.
 
 use std::{any::Any, fmt::Debug, pin::Pin};
 

@@ -1,4 +1,4 @@
-//! How a command ends when it does not simply succeed: a status, and what is said on which stream.
+//! The end of a command that does not simply succeed: a status, and a text for one of the streams.
 
 use std::{
     io::{self, Write as _},

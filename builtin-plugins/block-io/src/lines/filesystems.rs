@@ -1,4 +1,4 @@
-//! What filesystems and arrays say of the disks below them.
+//! Kernel lines of filesystems and arrays about the disks below them.
 //!
 //! | line | source |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! How each kind of news is stored.
+//! The event that each kind of kernel line becomes.
 
 use gpud_builtin_shared::patterns::Entry;
 

@@ -1,4 +1,4 @@
-//! Buses and what stands between device and memory.
+//! Kernel lines about buses, and about units between device and memory.
 //!
 //! | line | source |
 //! |---|---|

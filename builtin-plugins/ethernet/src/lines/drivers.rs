@@ -1,4 +1,4 @@
-//! What drivers say of cards that fail.
+//! Kernel lines of drivers about cards that fail.
 //!
 //! | text | source below `drivers/` |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What NVIDIA says to do about an error, in its own words, and what that means in the wire's four.
+//! NVIDIA's actions for an error, in its own words, and the same in the four words of the API.
 //!
 //! An [`ErrorView`] is a view of all errors: GPUd's, or the vendor's.
 

@@ -1,4 +1,4 @@
-//! What is stored, to the byte, and what is read back.
+//! Tests the stored events to the byte, and reading them back.
 
 use gpud_sdk::{EventType, Trigger};
 

@@ -1,4 +1,4 @@
-//! What is stored, to the byte, and what is read back from rows of all ages.
+//! Tests the stored events to the byte, and reading back rows of all ages.
 
 use gpud_sdk::{EventType, GpuId, MergeRule, Trigger};
 

@@ -1,4 +1,4 @@
-//! What the operator configures.
+//! The operator's configuration.
 
 use std::collections::BTreeMap;
 

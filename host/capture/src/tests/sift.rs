@@ -1,4 +1,4 @@
-//! Logs in bounded memory: what is selected is what [`read()`] gives, whatever the bound.
+//! Tests logs in bounded memory: the selected messages are those of [`read()`], whatever the bound.
 
 use proptest::prelude::*;
 

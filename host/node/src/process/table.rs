@@ -1,4 +1,4 @@
-//! The kernel's table of processes, as far as gpud asks who began whom.
+//! The kernel's table of processes, as far as gpud needs the parent of each.
 
 use std::{fs, io};
 

@@ -1,4 +1,4 @@
-//! What one client gets, and what makes room for others.
+//! Tests the share of one client, and which requests make room for others.
 
 use std::net::{IpAddr, Ipv6Addr};
 

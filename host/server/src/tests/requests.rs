@@ -1,4 +1,4 @@
-//! What requests ask for and change.
+//! Tests the parameters and the effects of requests.
 
 use super::{ask_router, ask_with, peer, post};
 use crate::{

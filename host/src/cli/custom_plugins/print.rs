@@ -1,4 +1,4 @@
-//! What people see of a file of plugins and of a run.
+//! Prints a file of plugins and the outcome of a run as text.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What was found, as text and as JSON.
+//! Prints the result as text and as JSON.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! `gpud set-healthy`: tells the running daemon that components were repaired.
+//! `gpud set-healthy`: reports to the running daemon that components were repaired.
 
 mod args;
 

@@ -1,4 +1,4 @@
-//! What a policy may say, what is refused and how, and which entry counts.
+//! Tests what a policy may contain, which documents are refused and how, and which entry counts.
 
 use proptest::prelude::*;
 use serde_json::Map;

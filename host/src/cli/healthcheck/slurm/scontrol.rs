@@ -1,4 +1,4 @@
-//! Asks and tells slurmctld, through Slurm's own program.
+//! Reads and changes nodes in slurmctld, through Slurm's own program.
 
 use std::{
     env,

@@ -1,4 +1,4 @@
-//! Spare ports, slow ports, devices that are gone or cannot be read.
+//! Spare ports, slow ports, devices that disappeared or cannot be read.
 
 use super::*;
 
