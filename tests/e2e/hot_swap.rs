@@ -99,7 +99,7 @@ impl Site {
         self.daemon.as_ref().unwrap()
     }
 
-    /// What `/v1/plugins` says of the version.
+    /// Returns the version in `/v1/plugins`.
     fn version(&self) -> Value {
         self.daemon().get("/v1/plugins")[0]["running_version"].clone()
     }

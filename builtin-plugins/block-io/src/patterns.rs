@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 /// Version of the catalogue.
 pub const VERSION: u32 = 6;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 20] = [
     "^([A-Za-z0-9_]+: )?[A-Za-z/ ]+ error, dev [^ ]+, sector [0-9]",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",

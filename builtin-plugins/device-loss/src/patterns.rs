@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 /// Version of the catalogue.
 pub const VERSION: u32 = 8;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 27] = [
     "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
     "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",

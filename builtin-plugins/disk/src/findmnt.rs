@@ -15,7 +15,7 @@ pub fn arguments(target: &str) -> Vec<String> {
 /// A target with the filesystems that hold it, as the `data` document shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What was asked for.
+    /// The requested path.
     pub target: String,
     /// What holds it.
     pub filesystems: Vec<Filesystem>,

@@ -97,7 +97,7 @@ fn in_order(line: &str, pieces: &[&str]) -> bool {
         .is_some()
 }
 
-/// What follows `nvme nvme‹n›: `.
+/// Returns the text after `nvme nvme‹n›: `.
 fn after_nvme(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("nvme nvme")?;
     rest.get(digits(rest)?..)?.strip_prefix(": ")

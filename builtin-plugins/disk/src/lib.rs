@@ -48,7 +48,7 @@ const LSBLK_TIMEOUT_MS: u32 = 6_000;
 const FINDMNT_TIMEOUT_MS: u32 = 3_000;
 const DF_TIMEOUT_MS: u32 = 6_000;
 const COUNTERS_KEY: &str = "counters";
-/// Where the answers of lsblk and findmnt wait.
+/// The key of the stored answers of lsblk and findmnt.
 const NAMES_KEY: &str = "names";
 /// How often they are asked while the same is mounted: what they add to the mounts (serial numbers, partitions) changes
 /// with them or hardly ever.

@@ -11,7 +11,7 @@ use crate::product::Expected;
 const MODULES: [&str; 4] = ["1002:74A1", "1002:74A5", "1002:75A0", "1002:75A3"];
 /// GPUs of a machine.
 const GPUS: usize = 8;
-/// What such a machine has.
+/// The ports of such a machine.
 const PORTS: Expected = Expected {
     ports: 8,
     rate: 400,

@@ -17,7 +17,7 @@ const MAX_LINE: usize = 512;
 const MAX_NAME: usize = 64;
 /// States of one sensor: the specification has 15.
 const MAX_STATES: usize = 16;
-/// What stands in place of a reading where there is none.
+/// The words that replace a missing reading.
 const NO_READING: [&str; 4] = ["No Reading", "Disabled", "Not Readable", "Unknown"];
 
 /// One sensor.
@@ -102,7 +102,7 @@ pub fn parse(text: &str) -> Vec<ListedSensor> {
     sensors
 }
 
-/// What a sensor belongs to, in words (table 43-13). Instances from 60h on are counted within their device.
+/// Names the part that a sensor belongs to (table 43-13). Instances from 60h on are counted within their device.
 fn entity(entity: u32, instance: u32) -> String {
     let word = match entity {
         3 => "processor",

@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry};
 /// Version of the catalogue.
 pub const VERSION: u32 = 2;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 3] = [
     "^(ipmi_[a-z]+|IPMI message handler)( [^ ]+)?: .*(KCS in invalid state [0-9]|kcs hosed: |BMC returned (incorrect response|too small a message|0x[0-9a-f]+, retry)|device id demangle failed|Could not set the global enables)",
     "^IPMI Watchdog: (heartbeat |set timeout error|Error)",

@@ -43,7 +43,7 @@ impl RecordSeverity {
         }
     }
 
-    /// What a word means; an unknown word is only reported.
+    /// Parses a word; an unknown word is only reported.
     fn of(word: &str) -> Self {
         match word {
             "corrected" => Self::Corrected,

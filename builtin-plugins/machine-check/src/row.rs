@@ -68,7 +68,7 @@ pub fn events(
     (events, keep)
 }
 
-/// What an event is made of.
+/// The parts of an event.
 struct EventDraft {
     entry: Entry,
     event_type: EventType,

@@ -49,7 +49,7 @@ const SETTING: &str = "Set it as the site expects.";
 /// Stands for what was not given.
 const NOT_GIVEN: u64 = u64::MAX;
 
-/// What the operator expects.
+/// The operator's expectations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pages: BTreeMap<String, f64>,

@@ -190,7 +190,7 @@ fn bonded(interface: &Interface, bond: &Bond, all: &[Interface]) -> Vec<Finding>
         .collect()
 }
 
-/// What is different from before.
+/// Returns the differences from the former check.
 fn changed(
     context: &CheckContext,
     config: &Config,

@@ -128,7 +128,7 @@ pub fn judge(
     (report, after)
 }
 
-/// What is wrong with the table of tracked connections, and how full it is in words.
+/// Returns the findings about the table of tracked connections, and its fill level in words.
 fn connections(
     config: &Config,
     table: &Conntrack,

@@ -6,7 +6,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 4] = [
     "^nf_conntrack: (nf_conntrack: )?(table full(,| in )|expectation table full)",
     "^(neighbour: [a-z_]+: neighbor table overflow!|(ipv4: )?[Nn]eighbou?r table overflow)",

@@ -65,7 +65,7 @@ impl<T> GpuAnswer<T> {
     }
 }
 
-/// What there was to see: all GPUs in NVML's order.
+/// The answers of all GPUs in NVML's order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenNow<T> {
     /// Product name of the first GPU as NVML gives it; empty when it could not be asked.
@@ -97,7 +97,7 @@ impl<T> SeenNow<T> {
     }
 }
 
-/// What all GPUs are asked, in one call for all of them.
+/// The questions to all GPUs, asked in one call.
 pub struct Questions<'a> {
     first: &'a [Question],
     further: &'a dyn Fn(&Answers) -> Vec<Question>,

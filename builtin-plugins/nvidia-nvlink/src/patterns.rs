@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 2] = [
     "^NVRM: .*knvlinkUpdatePostRxDetectLinkMask_[A-Za-z0-9_]+: Failed to update Rx Detect Link mask!",
     "^NVRM: .*knvlinkDiscoverPostRxDetLinks_[A-Za-z0-9_]+: Getting peer[0-9]+",

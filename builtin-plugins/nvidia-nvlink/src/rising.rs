@@ -30,7 +30,7 @@ pub enum Weight {
 pub struct Rises {
     /// The GPU.
     pub gpu: Gpu,
-    /// What rose; not empty.
+    /// The counters that rose; not empty.
     pub rises: Vec<Rise>,
     /// Time since the look before, milliseconds; `None` where it is not known.
     pub after_ms: Option<u64>,

@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 1] = [
     r"^NVRM: Xid \(.*\): 154, .*GPU recovery action changed from 0x[0-9a-fA-F]+.* to 0x[0-9a-fA-F]+",
 ];

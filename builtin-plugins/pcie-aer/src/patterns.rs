@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 7] = [
     r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: (AER: )?(PCIe|CXL) Bus Error: severity=",
     r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: (AER: )? +\[[ 0-9]?[0-9]\] [A-Z]",

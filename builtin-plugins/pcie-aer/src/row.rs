@@ -276,7 +276,7 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
     }
 }
 
-/// What an event is made of.
+/// The parts of an event.
 struct EventDraft<'a> {
     name: &'a str,
     event_type: EventType,

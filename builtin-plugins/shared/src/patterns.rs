@@ -49,7 +49,7 @@ pub struct Catalog {
     pub version: u32,
     /// The fact of an event that tells devices apart.
     pub device: &'static str,
-    /// What the host delivers.
+    /// The patterns of the lines that the host delivers.
     pub patterns: &'static [&'static str],
     /// One per event.
     pub entries: &'static [&'static Entry],
@@ -65,7 +65,7 @@ impl Catalog {
     }
 }
 
-/// What is known of one event.
+/// The catalogue's entry for one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// Name of the event.
@@ -82,7 +82,7 @@ pub struct Entry {
     pub actions: &'static [Action],
     /// The same in words; may be empty.
     pub advice: &'static str,
-    /// What the state becomes.
+    /// The state that its events cause.
     pub verdict: Option<Verdict>,
 }
 

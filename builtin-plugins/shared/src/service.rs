@@ -10,7 +10,7 @@ const SECONDS: u32 = 5;
 const PROPERTIES: &str = "--property=LoadState,ActiveState,SubState,UnitFileState,TriggeredBy,\
     InactiveExitTimestampMonotonic";
 
-/// What systemd says of a unit.
+/// The state of a unit in systemd.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Service {
     /// There is such a unit.

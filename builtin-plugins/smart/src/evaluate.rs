@@ -75,7 +75,7 @@ impl Config {
     }
 }
 
-/// What one device said.
+/// The answer of one device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Name below `/dev`.
@@ -87,7 +87,7 @@ pub struct Answer {
 /// Why a health is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownHealth {
-    /// What that means.
+    /// The meaning of the silence.
     pub silence: Silence,
     /// In words.
     pub why: String,
@@ -239,7 +239,7 @@ fn unread(name: &str, why: &str) -> Finding {
         .about("disk", name)
 }
 
-/// What a disk that is silent now had before: it is not over. Heat may well be.
+/// Returns the former findings of a disk that is silent now: they have not ended. Heat may have.
 fn held(name: &str, before: &Memory) -> Vec<Finding> {
     let its = before.0.iter().filter(|(key, _)| {
         key.strip_prefix(name)

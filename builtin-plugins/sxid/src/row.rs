@@ -101,7 +101,7 @@ pub const VENDOR_ACTION: &str = "vendor_action";
 /// Key of the same for people.
 pub const VENDOR_ACTION_WORDS: &str = "vendor_action_words";
 
-/// What both catalogues say of an error, as keys and values.
+/// The verdicts of both catalogues on an error, as keys and values.
 fn verdicts(catalog: ErrorView, sxid: &Sxid<'_>) -> Vec<(&'static str, String)> {
     let of = |catalog| {
         let (severity, actions) = sxid.verdict(catalog);

@@ -175,7 +175,7 @@ pub fn event(
     Ok(event)
 }
 
-/// What both catalogues say of an error, as keys and values.
+/// The verdicts of both catalogues on an error, as keys and values.
 fn verdicts(
     catalog: ErrorView,
     xid: &Xid<'_>,
@@ -249,7 +249,7 @@ pub struct Row<'a> {
     pub vendor: Option<VendorAction>,
     /// True for an NVLink error whose line had a unit.
     pub has_unit: bool,
-    /// What an Xid 154 asks for.
+    /// The recovery that an Xid 154 requests.
     pub recovery: Option<Recovery<'a>>,
     /// The Xid that the driver names as the cause.
     pub caused_by: Option<u32>,

@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 4096;
 const AZURE_TAG: &str = "7783-7084-3265-9085-8269-3286-77";
 const ORACLE_TAG: &str = "OracleCloud.com";
 
-/// Whose cloud it is.
+/// A cloud provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cloud {
     /// Name, `unknown` if the firmware names none that is known.

@@ -22,7 +22,7 @@ use super::{
 
 const MIB: usize = 1024 * 1024;
 
-/// What the port gives. Root and gpud's own user always find a part of it free.
+/// The bounds of the port. A part is always free for root and gpud's own user.
 pub(super) const PORT: Bounds = Bounds {
     connections: Portions {
         all: 512,
@@ -53,7 +53,7 @@ pub(super) const PORT: Bounds = Bounds {
     },
     stall_time: STALL_TIME,
 };
-/// What the Unix socket gives, apart from the port.
+/// The bounds of the Unix socket, apart from those of the port.
 pub(super) const LOCAL_SOCKET: Bounds = Bounds {
     connections: Portions {
         all: 64,

@@ -128,7 +128,7 @@ pub trait Action: Debug + Sized + 'static {
     fn run(self, context: CommandContext) -> impl Future<Output = Result<Exit, Exit>>;
 }
 
-/// What the process gives to the command that it runs.
+/// The parts of the process that a command may use.
 pub struct CommandContext {
     /// Standard output.
     pub stdout: Terminal,
@@ -173,7 +173,7 @@ impl<A: Action> Task for A {
     }
 }
 
-/// What a command line asks for.
+/// The parsed request of a command line.
 pub struct Plan {
     /// The flags that every command has.
     pub common: CommonArgs,

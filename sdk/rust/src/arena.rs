@@ -30,7 +30,7 @@ trait MemoryLayout {
     fn first(&self) -> usize;
     /// Address from which on the initial memory is nobody else's.
     fn rest(&self) -> usize;
-    /// Where memory ends now.
+    /// Returns the present end of memory.
     fn end(&self) -> usize;
     /// Makes it longer by so many pages; false where the host refuses.
     fn grow(&self, pages: usize) -> bool;
@@ -95,7 +95,7 @@ impl<M: MemoryLayout> Arena<M> {
         }
     }
 
-    /// Where such a block would begin, if it fits.
+    /// Returns the start of such a block, if it fits.
     fn find(&self, size: usize, align: usize) -> Option<usize> {
         let start = self.next.get().checked_add(align - 1)? & !(align - 1);
         let stop = start.checked_add(size)?;

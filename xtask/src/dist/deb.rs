@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::tree::{Tree, gzip};
 
-/// What the package says about itself.
+/// The description of the package.
 pub struct DebPackage<'a> {
     /// The version with Debian's revision, such as `0.1.0-1`.
     pub version: String,

@@ -13,7 +13,7 @@ const NEEDED: u64 = 1;
 /// A segment that names the dynamic loader (`PT_INTERP`).
 const INTERPRETER: u32 = 3;
 
-/// What is known of a program from its ELF headers.
+/// The facts of a program in its ELF headers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The processor, as ELF numbers it.

@@ -22,7 +22,7 @@ const RPM_KNOWS: u32 = 0x0100_000a;
 /// "Equal".
 const EQUAL: u32 = 8;
 
-/// What the package says about itself.
+/// The description of the package.
 pub struct RpmPackage<'a> {
     /// The version of gpud.
     pub version: &'a str,

@@ -24,7 +24,7 @@ const LOOKBACK: u64 = 14 * 24 * 60 * 60;
 /// Reboots before an inspection.
 const THRESHOLD: u32 = 2;
 
-/// What differs between checkers.
+/// The differences between checkers of coded errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// Which errors a policy can name.
@@ -124,7 +124,7 @@ impl Config {
         now.saturating_sub(self.lookback_seconds.saturating_mul(1000))
     }
 
-    /// Whose view of the errors judges.
+    /// Returns the view that judges the errors.
     pub fn catalog(&self) -> ErrorView {
         self.catalog
     }

@@ -7,7 +7,7 @@ use super::{Action, Severity};
 /// Key of the catalogue in a configuration document and in an event's facts.
 pub const CATALOG: &str = "xid_catalog";
 
-/// Whose view of the errors is used to judge them.
+/// The view of the errors that judges them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorView {
     /// GPUd's; the vendor's where GPUd is silent or too weak.
@@ -35,10 +35,10 @@ impl ErrorView {
     }
 }
 
-/// What is done about an error: how serious it is, and the wire's actions, most important first.
+/// The verdict on an error: its severity, and the actions of the API, most important first.
 pub type CodeVerdict = (Severity, &'static [Action]);
 
-/// What the vendor says to do at once.
+/// The vendor's immediate action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VendorAction {
     /// Nothing.

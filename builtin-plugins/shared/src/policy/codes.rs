@@ -16,7 +16,7 @@ const ACTIONS: &str = "actions";
 const THRESHOLD: &str = "reboot_threshold";
 const UNLISTED: &str = "unlisted";
 
-/// What a policy says of an error. What it does not say is as in the catalogue.
+/// A policy's settings for an error. The others are as in the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ruling<'a> {
     /// How it weighs.

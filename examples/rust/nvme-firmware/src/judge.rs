@@ -17,7 +17,7 @@ pub const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false, "p
 /// Drives that are named in one state.
 const MAX_NAMED: usize = 5;
 
-/// What the operator configured.
+/// The operator's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Config {

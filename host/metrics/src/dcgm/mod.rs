@@ -17,7 +17,7 @@ const XID: &str = "DCGM_FI_DEV_XID_ERRORS";
 /// The label of gpud's own metrics that names the GPU.
 const UUID: &str = "uuid";
 
-/// Who a GPU is, for labels.
+/// The identity of a GPU, for labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
     /// Position in NVML's order.
@@ -30,7 +30,7 @@ pub struct Gpu {
     pub model: String,
 }
 
-/// What a machine adds to the readings.
+/// The labels that a machine adds to the readings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Machine {
     /// Host name.

@@ -61,7 +61,7 @@ pub struct Connection {
     plugins: Vec<String>,
 }
 
-/// What a helper is started for.
+/// The parameters of a helper's start.
 #[derive(Debug)]
 pub struct Start<'a> {
     /// gpud's own binary.

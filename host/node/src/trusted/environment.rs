@@ -212,7 +212,7 @@ fn is_separator(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b":=,;".contains(&byte)
 }
 
-/// What may be written before a path.
+/// The characters that may precede a path.
 const QUOTES: &[u8] = b"\"'`([{<>|&@!+";
 
 /// Whether a path leads to a device, a socket or a pipe of root or of this process's user. Everybody may write to many of

@@ -111,7 +111,7 @@ pub enum ClientError {
     },
 }
 
-/// What the daemon said.
+/// The daemon's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
@@ -120,7 +120,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// Where the daemon is.
+/// A client of the daemon at one address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     server: String,

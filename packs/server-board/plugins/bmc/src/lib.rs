@@ -35,7 +35,7 @@ const FREEIPMI: [&str; 6] = [
     "--sdr-cache-recreate",
 ];
 const INTERVAL: u64 = 2 * 60;
-/// Where the leak sensors that gave a reading are kept.
+/// The key of the stored leak sensors that gave a reading.
 const KNOWN: &str = "leak-sensors";
 
 struct ServerBmc;

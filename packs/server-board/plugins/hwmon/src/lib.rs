@@ -15,7 +15,7 @@ use config::{Config, SCHEMA};
 use extra::Extra;
 use watch::Watch;
 
-/// Where [`Watch`] is kept.
+/// The key of the stored [`Watch`].
 const WATCH: &str = "watch";
 
 struct ServerHwmon;

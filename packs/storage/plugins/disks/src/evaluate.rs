@@ -117,7 +117,7 @@ impl Config {
     }
 }
 
-/// What a disk said.
+/// The answer of a disk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DiskAnswer {
     /// This.

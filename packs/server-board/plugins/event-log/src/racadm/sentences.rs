@@ -32,7 +32,7 @@ pub struct Meaning {
     pub is_known: bool,
 }
 
-/// What is said of a part.
+/// The reported state of a part.
 enum PartReport {
     /// It is in this state of the catalogue.
     Is(&'static str),
