@@ -16,7 +16,7 @@ import words
 CONVENTIONS = {"host/exports": {"Settings"}, "host": {"Options"}, "xtask": {"Options"}}
 # By folder. A crate below the folder may have them, too.
 FORMER: dict[str, set[str]] = {
-    "host": {"Answer", "Difference", "Document", "Form", "Outcome", "Record", "Request", "Row", "Step", "Version", "View"},
+    "host": {"Answer", "Difference", "Document", "Form", "Outcome", "Record", "Request", "Row", "Step", "Verdict", "Version", "View"},
     "host/exports": {"Answer", "Part", "Reading", "Scripted", "Server"},
     "host/exports/tests/real": {"ReceivedRequest", "Respond"},
     "host/node": {"Answer", "Answers", "Batch", "Library", "Opener", "Process", "Reply", "Source", "Stream", "TestFolder", "Timing", "View"},

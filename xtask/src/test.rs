@@ -84,8 +84,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
     failures.into_result()
 }
 
-/// Checks pages against the contract, the code, the manifests and the paths that they name, the words of all texts,
-/// and the names of types.
+/// Checks pages against the contract, the code, the manifests and the paths that they name, and the words of all texts.
 fn pages(cargo: &Cargo, failures: &mut Failures) {
     for (step, script, arguments) in [
         (

@@ -31,7 +31,7 @@ pub(super) async fn list(
     Ok(large_document(form, move || History::of(page, &gpus)).await)
 }
 
-/// Reads the parameters of a request.
+/// What a request asks for.
 fn read(query: &Query, now: jiff::Timestamp) -> Result<TimelineRead, ApiError> {
     let now = u64::try_from(now.as_millisecond()).unwrap_or(0);
     let since = query.get("since").map(|text| parse_since(text, now));

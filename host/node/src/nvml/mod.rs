@@ -90,7 +90,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the options from the environment. Switches are on when they are exactly `true`; empty paths are none.
+    /// What the environment asks for. Switches are on when they are exactly `true`; empty paths are none.
     pub fn from_env() -> Self {
         Self::from_variables(|name| match variables::INPUTS.contains(&name) {
             true => trusted::input(name),

@@ -31,7 +31,7 @@ pub enum Sighting {
 
 /// What follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UpdateVerdict {
+pub enum Verdict {
     /// It runs and answers.
     Healthy,
     /// Look again.
@@ -60,7 +60,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Judges what was seen this long after the restart.
-    pub fn judge(&mut self, now: Duration, seen: &Sighting) -> UpdateVerdict {
+    pub fn judge(&mut self, now: Duration, seen: &Sighting) -> Verdict {
         let (pid, problem) = match seen {
             Sighting::Nobody => (0, Some("no daemon runs".to_owned())),
             Sighting::Daemon { version, .. } if version != self.version => {
@@ -77,22 +77,22 @@ impl<'a> Watch<'a> {
         if let Some(problem) = problem {
             self.good = None;
             return match now >= self.limits.wait {
-                true => UpdateVerdict::Failed(problem),
-                false => UpdateVerdict::Undecided,
+                true => Verdict::Failed(problem),
+                false => Verdict::Undecided,
             };
         }
         let since = match self.good {
             Some((before, since)) if before == pid => since,
             // Another process: the one before has ended.
             Some(_) if now >= self.limits.wait => {
-                return UpdateVerdict::Failed("it ended and was started again".to_owned());
+                return Verdict::Failed("it ended and was started again".to_owned());
             }
             _ => now,
         };
         self.good = Some((pid, since));
         match now.saturating_sub(since) >= self.limits.settle {
-            true => UpdateVerdict::Healthy,
-            false => UpdateVerdict::Undecided,
+            true => Verdict::Healthy,
+            false => Verdict::Undecided,
         }
     }
 }
@@ -117,11 +117,11 @@ mod tests {
     }
 
     /// The verdict after the last of these looks; all before must leave it open.
-    fn after(looks: &[(u64, Sighting)]) -> UpdateVerdict {
+    fn after(looks: &[(u64, Sighting)]) -> Verdict {
         let mut watch = Watch::new("2", LIMITS);
-        let mut last = UpdateVerdict::Undecided;
+        let mut last = Verdict::Undecided;
         for (second, seen) in looks {
-            assert_eq!(last, UpdateVerdict::Undecided, "before {second} s");
+            assert_eq!(last, Verdict::Undecided, "before {second} s");
             last = watch.judge(Duration::from_secs(*second), seen);
         }
         last
@@ -132,13 +132,13 @@ mod tests {
         let good = || daemon(7, "2", true);
         assert_eq!(
             after(&[(1, Sighting::Nobody), (2, good()), (11, good())]),
-            UpdateVerdict::Undecided
+            Verdict::Undecided
         );
-        assert_eq!(after(&[(2, good()), (12, good())]), UpdateVerdict::Healthy);
+        assert_eq!(after(&[(2, good()), (12, good())]), Verdict::Healthy);
         // One that answers just before the limit gets its time.
         assert_eq!(
             after(&[(59, good()), (65, good()), (69, good())]),
-            UpdateVerdict::Healthy
+            Verdict::Healthy
         );
     }
 
@@ -147,11 +147,11 @@ mod tests {
         let good = |pid| daemon(pid, "2", true);
         assert_eq!(
             after(&[(2, good(7)), (11, good(8)), (12, good(8))]),
-            UpdateVerdict::Undecided
+            Verdict::Undecided
         );
         assert_eq!(
             after(&[(55, good(7)), (61, good(8))]),
-            UpdateVerdict::Failed("it ended and was started again".to_owned())
+            Verdict::Failed("it ended and was started again".to_owned())
         );
     }
 
@@ -163,7 +163,7 @@ mod tests {
             (daemon(7, "1", true), "version 1 runs"),
             (daemon(7, "2", false), "it does not answer: 503"),
         ] {
-            assert_eq!(failed(seen), UpdateVerdict::Failed(reason.to_owned()));
+            assert_eq!(failed(seen), Verdict::Failed(reason.to_owned()));
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
             let mut watch = Watch::new("2", LIMITS);
             for (second, (pid, is_new, answers)) in (0_u64..).zip(looks) {
                 let verdict = watch.judge(Duration::from_secs(second), &daemon(pid, if is_new { "2" } else { "1" }, answers));
-                if verdict != UpdateVerdict::Undecided {
+                if verdict != Verdict::Undecided {
                     break;
                 }
                 prop_assert!(second < 70, "no verdict");

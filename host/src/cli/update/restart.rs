@@ -9,7 +9,7 @@ use std::{
 
 use http::Method;
 
-use super::health::{Limits, Sighting, UpdateVerdict, Watch};
+use super::health::{Limits, Sighting, Verdict, Watch};
 use crate::{
     cli::{
         client::{Client, reason_of},
@@ -143,9 +143,9 @@ pub async fn wait_until_healthy(
     loop {
         let seen = look(data_dir).await;
         match watch.judge(begun.elapsed(), &seen) {
-            UpdateVerdict::Healthy => return Ok(()),
-            UpdateVerdict::Failed(why) => return Err(why),
-            UpdateVerdict::Undecided => tokio::time::sleep(PAUSE).await,
+            Verdict::Healthy => return Ok(()),
+            Verdict::Failed(why) => return Err(why),
+            Verdict::Undecided => tokio::time::sleep(PAUSE).await,
         }
     }
 }
