@@ -184,7 +184,7 @@ fn configurations_that_cannot_be_used() {
                 AccessError::Other("/stale: Stale file handle".into()),
             ),
         ],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     for (bad, error) in [
         (group(""), "volume path is empty"),
@@ -222,7 +222,7 @@ fn configurations_that_cannot_be_used() {
 fn a_silent_server_is_found_before_any_program_runs() {
     let machine = FakeVolume {
         space: vec![("/mnt/b", timed_out("/mnt/b"))],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let outcome = probe(
         &config(&["/mnt/a", "/mnt/b"]),
@@ -269,7 +269,7 @@ fn what_must_be_mounted() {
     );
     let unreadable = FakeVolume {
         mounts: Some(AccessError::Denied("/proc/self/mountinfo".into())),
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     expect(
         &config(&["/mnt/a"]),
@@ -283,7 +283,7 @@ fn what_must_be_mounted() {
 fn an_automounter_is_woken() {
     let machine = FakeVolume {
         automounts: true,
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let (health, reason, _) = tried(&config(&["/mnt/auto"]), &machine);
     assert_eq!(
@@ -296,7 +296,7 @@ fn an_automounter_is_woken() {
     );
     let silent = FakeVolume {
         broken: vec![(Step::Touch, "/mnt/auto", Err(timed_out("bash script")))],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     expect(
         &config(&["/mnt/auto"]),
@@ -397,7 +397,7 @@ fn every_step_that_fails_has_its_reason() {
     ] {
         let machine = FakeVolume {
             broken: vec![(step, "/mnt/a", answer)],
-            ..Fake::default()
+            ..FakeVolume::default()
         };
         expect(&config(&["/mnt/a", "/mnt/b"]), &machine, reason, error);
         let steps = machine.steps.borrow();
@@ -413,7 +413,7 @@ fn a_volume_that_hangs_is_left_alone_for_a_while() {
     let config = config(&["/mnt/a"]);
     let silent = FakeVolume {
         broken: vec![(Step::Write, "/mnt/a", Err(timed_out("bash script")))],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let mut memory = Memory::default();
     let at = |now, insists| ProbeContext {
@@ -460,7 +460,7 @@ fn a_volume_that_hangs_is_left_alone_for_a_while() {
 fn slow_volumes_leave_the_rest_for_later() {
     let machine = FakeVolume {
         takes: 4_000,
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let (health, reason, _) = tried(&config(&["/mnt/a", "/mnt/b"]), &machine);
     assert_eq!(
@@ -484,7 +484,7 @@ fn files_of_the_machine_from_a_container() {
                 "/proc/1/root/mnt/a",
                 AccessError::Denied("/proc/1/root/mnt/a".into()),
             )],
-            ..Fake::default()
+            ..FakeVolume::default()
         };
         let mut config = config(&[volume]);
         config.host_root = root.into();
@@ -505,7 +505,7 @@ fn long_names_fit_the_bounds() {
     let long = format!("/{}", "é".repeat(2_000));
     let machine = FakeVolume {
         space: vec![],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let outcome = probe(
         &config(&[&long]),

@@ -131,7 +131,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocum
     let mut document = StatusDocument {
         unit: unit_state().await,
         machine_id: machine_id(&options.data_dir).await,
-        ..Document::default()
+        ..StatusDocument::default()
     };
     tell(print::login(&document))?;
     tell(print::unit(&document, terminal))?;

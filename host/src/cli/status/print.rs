@@ -205,7 +205,7 @@ mod tests {
             healthy_api: true,
             machine_id: Some("m\u{1b}".into()),
             components: vec![component("cpu", "Healthy", "ok")],
-            ..Document::default()
+            ..StatusDocument::default()
         };
         document.set_process(Some(DaemonPresence {
             pid: 7,
@@ -254,7 +254,7 @@ mod tests {
             unit: Some("active"),
             url: "u".into(),
             components: vec![component("cpu", "Healthy", "ok")],
-            ..Document::default()
+            ..StatusDocument::default()
         };
         assert_eq!(
             document.to_json(),

@@ -18,7 +18,7 @@ use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use config::{Config, SCHEMA};
-use evaluate::Known;
+use evaluate::KnownLeakSensors;
 
 /// Where ipmitool looks for the device.
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];

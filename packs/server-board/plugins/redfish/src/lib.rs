@@ -15,7 +15,7 @@ use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use config::{Config, SCHEMA};
-use evaluate::Seen;
+use evaluate::SeenEntries;
 
 /// How it ends where nothing is configured.
 const NOT_CONFIGURED: i32 = 66;

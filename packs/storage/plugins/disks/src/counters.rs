@@ -80,7 +80,7 @@ impl Counters {
         if disk.serial != serial {
             *disk = DiskCounters {
                 serial: serial.to_owned(),
-                ..Disk::default()
+                ..DiskCounters::default()
             };
         }
         let grown = |samples: &mut Option<Samples>, count: Option<u64>| {
