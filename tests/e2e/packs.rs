@@ -123,7 +123,7 @@ fn names(daemon: &Daemon) -> Vec<String> {
 }
 
 #[test]
-fn a_running_daemon_takes_up_what_is_installed_replaced_and_removed() {
+fn a_running_daemon_follows_packs_that_are_installed_replaced_and_removed() {
     let site = Site::new();
     let daemon = site.daemon();
     assert_eq!(names(&daemon), Vec::<String>::new());

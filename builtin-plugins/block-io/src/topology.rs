@@ -204,7 +204,7 @@ broken
     }
 
     #[test]
-    fn finds_what_stands_on_a_device() {
+    fn filesystems_on_a_device_are_found() {
         let topology = topology();
         for (device, points) in [
             ("sda", vec!["/", "/home"]),

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dimms_and_what_belongs_to_none() {
+    fn dimms_and_errors_without_a_dimm_are_read() {
         let at = |path: &str| format!("{ROOT}{path}");
         let files = [
             (at("mc0/ce_noinfo_count"), "3\n"),

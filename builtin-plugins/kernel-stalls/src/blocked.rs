@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn fits_what_the_host_keeps() {
+    fn the_stored_value_fits_the_bound_of_the_host() {
         let mut blocked = Blocked::restore(None, "b");
         let long = "é".repeat(40_000);
         assert_eq!(blocked.report(&long, 5, 10), 1);

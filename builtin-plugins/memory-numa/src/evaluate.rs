@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_does_not_have_is_off() {
+    fn features_that_a_kernel_lacks_are_off() {
         let context = test_context("memory-numa", 1_000);
         let facts = Facts {
             nodes: Vec::new(),

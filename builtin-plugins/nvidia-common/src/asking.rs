@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_say_what_was_tried() {
+    fn failures_name_the_attempted_call() {
         let error = || AccessError::Other("nvmlX of GPU 0: Unknown Error".into());
         let failed: Result<u32, _> = Err(error());
         let failure = failed.trying("failed to get x").unwrap_err();

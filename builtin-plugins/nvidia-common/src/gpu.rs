@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_what_is_known() {
+    fn known_facts_are_named() {
         let gpu = |uuid: &str, bus_id: &str| Gpu {
             uuid: uuid.into(),
             bus_id: bus_id.into(),

@@ -65,7 +65,7 @@ mod tests {
     const NOW: u64 = 1_800_000_000;
 
     #[test]
-    fn counts_what_is_new() {
+    fn only_new_errors_are_counted() {
         let mut samples = Samples::starting_at(10);
         for (after, value, expected) in [
             (0, 10, 0),

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_is_about_what_was_in_trouble() {
+    fn a_recovery_names_the_subject_of_the_trouble() {
         let bad = state(Health::Unhealthy, "/a");
         let fine = HealthState {
             health: Health::Healthy,

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn errors_name_the_fault() {
         for (line, message) in [
             ("x", "No help topic for 'x'"),
             ("help|x", "No help topic for 'x'"),

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failure_quotes_does_not_drive_the_terminal() {
+    fn quoted_text_of_a_failure_cannot_control_the_terminal() {
         let said = |stderr: Stderr| stderr.text(Terminal::PLAIN);
         let failure = Exit::failure("a\u{1b}]0;x\u{7}.tar: no archive\n  try b");
         assert_eq!(

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_file_and_nonsense_are_nobody() {
+    fn a_stale_or_invalid_file_names_no_daemon() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(RUN_FILE);
         fs::write(&path, r#"{"pid":1,"address":"127.0.0.1:7","version":"1"}"#).unwrap();

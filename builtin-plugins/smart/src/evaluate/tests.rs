@@ -220,7 +220,7 @@ fn disks_without_a_health_are_not_watched() {
 }
 
 #[test]
-fn disks_that_are_left_out_are_said() {
+fn skipped_disks_are_reported() {
     let context = test_context("disk-smart", 1_000);
     let config = Config::parse("{}").unwrap();
     let answers = [Answer {

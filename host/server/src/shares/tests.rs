@@ -156,7 +156,7 @@ fn bodies_are_counted_apart_from_turns() {
 proptest! {
     /// In whatever order clients come, one that holds none is taken in, bounds hold, and counts are right.
     #[test]
-    fn bounds_hold_and_nobody_is_left_out(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
+    fn bounds_hold_and_each_client_gets_a_share(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
         let shares = shares();
         let mut held: Vec<(u32, Admitted)> = Vec::new();
         for (uid, ends) in steps {

@@ -134,7 +134,7 @@ fn an_address_or_a_token_file_leaves_sockets_alone() {
 }
 
 #[tokio::test]
-async fn says_what_may_be_wrong() {
+async fn warnings_name_the_possible_fault() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = format!("https://{}", listener.local_addr().unwrap());
     // Closes the connection at once.

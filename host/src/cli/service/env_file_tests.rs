@@ -33,7 +33,7 @@ fn a_new_file() {
 }
 
 #[test]
-fn an_operators_file_keeps_what_is_the_operators() {
+fn an_operators_file_retains_the_operators_settings() {
     let former = r#"# mine
 HTTP_PROXY=http://proxy:1
 FLAGS="--log-level=debug -endpoint e --session-protocol=auto --db-in-memory --components=-disk --xid-thresholds '{\"overrides\":{\"79\":{\"rebootThreshold\":3}}}' --data-dir=/old"

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_update_left_behind_is_removed() {
+    fn remains_of_a_killed_update_are_removed() {
         let root = tempfile::tempdir().unwrap();
         let installed = installed(root.path());
         fs::write(root.path().join("bin/.gpud-update-x"), "half of a pro").unwrap();

@@ -233,7 +233,7 @@ fn errors_beyond_the_catalogue_are_said_to_be_meant() {
 }
 
 #[test]
-fn a_document_of_what_was_used() {
+fn the_document_lists_the_used_parts() {
     let policy = read(
         r#"{"10":{"severity":"info"},"20":{"reboot_threshold":9},"20.1":{"severity":"ignore"}}"#,
     );

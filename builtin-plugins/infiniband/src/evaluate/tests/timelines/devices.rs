@@ -178,7 +178,7 @@ fn all_devices_gone_is_the_worst() {
 
 /// Virtual functions come and go; what nobody misses is forgotten.
 #[test]
-fn a_device_that_nobody_misses_is_forgotten() {
+fn a_device_without_a_missing_port_is_forgotten() {
     let map = Map::eight();
     map.up("mlx5_8");
     let mut story = Story::of(map, want(8, 400));
