@@ -71,7 +71,7 @@ fn is_remapping(xid: &Xid<'_>) -> bool {
 }
 
 /// Decodes messages. Xid 63 and 64 are left to the component for remapped rows where the product has them. They stay
-/// if the product is not known, and in a saved log, where nobody else can see them.
+/// if the product is not known, and in a saved log, where no other component can see them.
 fn decode<'a>(
     config: &Config,
     messages: impl Iterator<Item = &'a Message>,

@@ -1,4 +1,4 @@
-//! The Unix socket for local administration: made where nobody else can put or change anything, and found again by
+//! The Unix socket for local administration: made where no other user can put or change anything, and found again by
 //! clients that check whose it is.
 
 use std::{
@@ -212,7 +212,7 @@ fn lock(folder: &File, name: &Path) -> Result<File, Errno> {
 }
 
 /// Connects to the socket of a daemon that runs as root or as our own user. `None` where there is none, where it is not for
-/// us, and where somebody else serves it. Links are not followed.
+/// us, and where another user serves it. Links are not followed.
 pub async fn connect(path: &Path) -> Option<UnixStream> {
     let facts = std::fs::symlink_metadata(path).ok()?;
     let socket = FileType::from_raw_mode(facts.mode()) == FileType::Socket;

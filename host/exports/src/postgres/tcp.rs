@@ -54,7 +54,7 @@ async fn to_any_address(server: &Server, limit: Duration) -> io::Result<TcpStrea
     Err(error)
 }
 
-/// Sets what ends a connection whose server is gone.
+/// Sets what ends a connection whose server has disappeared.
 fn set_up(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);

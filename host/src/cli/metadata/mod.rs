@@ -102,7 +102,7 @@ pub async fn metadata(
 }
 
 /// The machine id that a hosted platform gave to a GPUd with this folder; `None` also where it cannot be read, or where
-/// root would read it in a folder of somebody else.
+/// root would read it in a folder of another user.
 pub async fn machine_id(folder: &Path) -> Option<String> {
     let folder = folder.to_owned();
     let read = move || -> Option<BTreeMap<String, String>> {

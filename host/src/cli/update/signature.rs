@@ -23,7 +23,7 @@ pub enum SignatureFault {
     Bad,
 }
 
-/// Reads the public key of releases, which nobody else may be able to change.
+/// Reads the public key of releases, which no other user may be able to change.
 ///
 /// # Errors
 /// There is none, others can change it, or it is no key.
