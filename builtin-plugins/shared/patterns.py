@@ -96,7 +96,7 @@ def rust(data):
         "//! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.\n",
         imports(entries),
         f"/// Version of the catalogue.\npub const VERSION: u32 = {data['version']};\n",
-        "/// What the host delivers: no narrower than what is read.\n"
+        "/// The patterns of the lines that the host delivers: no narrower than the parser.\n"
         f"pub const PATTERNS: [&str; {len(patterns)}] = [\n"
         + "".join(f"    {text(p['pattern'])},\n" for p in patterns)
         + "];\n",

@@ -126,7 +126,7 @@ fn account(records: &[&[u8]], resume_after: Option<u64>) {
         match accounting.observe(sequence, message.time) {
             Observation::Replayed => assert!(reopened && last.is_some_and(|last| sequence <= last)),
             Observation::New(gap) => {
-                assert!(!(behind && reopened), "told twice: {sequence}");
+                assert!(!(behind && reopened), "delivered twice: {sequence}");
                 let missing = match last {
                     Some(last) if sequence > last => sequence - last - 1,
                     _ => 0,

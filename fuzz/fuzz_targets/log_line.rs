@@ -1,4 +1,4 @@
-//! The prefix of a line in a saved kernel log: what stands before a message never hides it, and one line never decides how
+//! The prefix of a line in a saved kernel log: no prefix hides a message, and one line never decides how
 //! another is read.
 
 #![no_main]

@@ -1,4 +1,4 @@
-//! What the fuzz targets share: the crates of gpud that read what others write, so that neither Wasmtime nor the rest of the
+//! Code that the fuzz targets share: the crates of gpud that read texts of others, so that neither Wasmtime nor the rest of the
 //! daemon is built, the built-in checkers' understanding of kernel lines, and the conditions of a run.
 
 pub mod checkers;

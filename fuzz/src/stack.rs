@@ -1,4 +1,4 @@
-//! A stack as small as that of the daemon's threads, and a way to tell which input overflowed it.
+//! A stack as small as that of the daemon's threads, and a way to find the input that overflowed it.
 
 #![allow(unsafe_code, reason = "signal handling has no safe interface")]
 

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, env, fs, io::Write as _, path::PathBuf};
 use anyhow::{Context, Result};
 use lzma_rust2::{XzOptions, XzWriter};
 use sha2::{Digest as _, Sha256};
-use xtask::guests::{self, What};
+use xtask::guests::{self, GuestSelection};
 
 /// How hard the compressor tries, of 9.
 const PRESET: u32 = 6;
@@ -43,7 +43,11 @@ fn main() -> Result<()> {
     let builtins = guests::builtins(&workspace)?;
     let packages: BTreeSet<String> = builtins.iter().map(guests::Builtin::package).collect();
     let packages: Vec<String> = packages.into_iter().collect();
-    let components = guests::build(&workspace, &target_dir, &What::Packages(packages.clone()))?;
+    let components = guests::build(
+        &workspace,
+        &target_dir,
+        &GuestSelection::Packages(packages.clone()),
+    )?;
     // A component is stored in the binary once, however many checkers are in it.
     let mut index = String::from("{\n");
     for (number, package) in packages.iter().enumerate() {

@@ -29,9 +29,9 @@ use crate::{
 pub struct EffectiveConfig {
     /// Always `v1`.
     pub api_version: &'static str,
-    /// Where the API listens.
+    /// The address of the API.
     pub address: String,
-    /// Where the daemon keeps its files.
+    /// The daemon's data folder.
     pub data_dir: String,
     /// The database.
     pub state: String,

@@ -103,7 +103,7 @@ fn only_chosen_components_run() {
 }
 
 #[test]
-fn set_healthy_by_command_says_what_it_did() {
+fn set_healthy_by_command_reports_the_changed_components() {
     let daemon = Start::new().ready();
     let set = |names: &str| {
         let output = gpud()

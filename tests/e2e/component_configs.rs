@@ -25,7 +25,7 @@ fn scanned(configs: &str, component: &str) -> Value {
 }
 
 #[test]
-fn a_part_that_does_not_fit_is_told_and_the_component_runs_without_it() {
+fn a_part_that_does_not_fit_is_reported_and_the_component_runs_without_it() {
     let folder = tempfile::tempdir().unwrap();
     let good = write(folder.path(), "block-io: {io_error_window_seconds: 3600}\n");
     let state = scanned(&good, "block-io");
@@ -63,7 +63,7 @@ fn a_part_that_does_not_fit_is_told_and_the_component_runs_without_it() {
 fn a_file_that_is_wrong_as_a_whole_ends_a_scan_and_not_the_daemon() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "cpus: {}\n");
-    let told = "no built-in component is called \"cpus\"";
+    let message = "no built-in component is called \"cpus\"";
     for command in [&["scan"][..], &["explain", "xid", "79"]] {
         let output = gpud()
             .args(command)
@@ -72,14 +72,17 @@ fn a_file_that_is_wrong_as_a_whole_ends_a_scan_and_not_the_daemon() {
             .unwrap();
         assert_eq!(output.status.code(), Some(1));
         let problem = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(problem.contains(told), "{problem}");
+        assert!(problem.contains(message), "{problem}");
     }
     let daemon = Start::new()
         .arguments(&["--components=cpu", "--component-configs-file", &file])
         .ready();
     let state = daemon.state("component-configs");
     assert_eq!(state["health"], "Unhealthy");
-    assert!(state["reason"].as_str().unwrap().contains(told), "{state}");
+    assert!(
+        state["reason"].as_str().unwrap().contains(message),
+        "{state}"
+    );
     assert_eq!(daemon.state("cpu")["component"], "cpu");
 }
 

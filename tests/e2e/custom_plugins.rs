@@ -221,16 +221,16 @@ fn what_is_wrong_is_said_with_its_place() {
             (&problem["line"], &problem["column"]),
             (&json!(1), &json!(column))
         );
-        let told = problem["message"].as_str().unwrap();
+        let text = problem["message"].as_str().unwrap();
         match kind {
-            "schema_mismatch" => assert_eq!(told, message),
-            _ => assert!(first.ends_with(told), "{first}"),
+            "schema_mismatch" => assert_eq!(text, message),
+            _ => assert!(first.ends_with(text), "{first}"),
         }
     }
 }
 
 #[test]
-fn every_problem_is_told_and_warnings_are_none() {
+fn every_problem_is_reported_and_warnings_are_none() {
     let spec = Spec::new(concat!(
         "- {plugin_name: a, plugin_type: component, health_state_plugin: {}, interval: 5s}\n",
         "- {plugin_name: b, plugin_type: component, health_state_plugin: {}}\n",
@@ -264,7 +264,7 @@ fn every_problem_is_told_and_warnings_are_none() {
 }
 
 #[test]
-fn names_that_occur_twice_are_told_after_the_table() {
+fn names_that_occur_twice_are_reported_after_the_table() {
     let spec = Spec::new(&[plugin("A b", "init", ":"), plugin("a B", "component", ":")].concat());
     for flags in [&[][..], &["-r"], &["-r", "-f=false"]] {
         let said = spec.cs(flags);

@@ -410,7 +410,7 @@ fn scripts_get_no_variable_that_gpud_reads_as_a_secret() {
     }
 }
 
-fn exports(words: &[&str], file: &Path) -> crate::spec_file::Said {
+fn exports(words: &[&str], file: &Path) -> crate::spec_file::CommandOutput {
     let file = format!("--exports-file={}", file.display());
     said(gpud().arg("exports").args(words).arg(file))
 }

@@ -323,7 +323,7 @@ fn commands_send_nothing_to_the_server_of_another_user() {
 }
 
 #[test]
-fn a_start_whose_port_is_taken_says_who_has_it() {
+fn a_start_with_a_taken_port_names_the_owner_of_the_port() {
     if !can_be_others() {
         return;
     }

@@ -259,7 +259,7 @@ fn look(
     }
     let states = trial.states(tried);
     for state in &states {
-        let told = format!("{name}, {when}: {:?}, {}", state.health, state.reason);
+        let description = format!("{name}, {when}: {:?}, {}", state.health, state.reason);
         let actions = state.suggested_actions.iter();
         let mut actions = actions.flat_map(|actions| &actions.repair_actions);
         if actions.any(|action| {
@@ -268,13 +268,16 @@ fn look(
                 RepairAction::RebootSystem | RepairAction::HardwareInspection
             )
         }) {
-            faults.push(format!("{told}: blames the hardware"));
+            faults.push(format!("{description}: blames the hardware"));
         }
         if state.reason.is_empty() {
-            faults.push(format!("{told}: without a reason"));
+            faults.push(format!("{description}: without a reason"));
         }
         if std::env::var_os("GPUD_TEST_SHOW").is_some() {
-            eprintln!("{told} [{}]", state.error.as_deref().unwrap_or_default());
+            eprintln!(
+                "{description} [{}]",
+                state.error.as_deref().unwrap_or_default()
+            );
         }
     }
     states

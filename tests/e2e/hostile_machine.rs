@@ -110,7 +110,7 @@ mkdir nfs disk plain
 mount -t fusectl none /sys/fs/fuse/connections || true
 python3 '{}' '{place}/ready' '{place}/nfs' '{place}/disk' '{place}/plain' &
 await ready
-# Of other names each: who asks for the same file waits for the first, not for an answer of his own.
+# Of other names each: a client that requests the same file waits for the first, not for an answer of his own.
 for n in $(seq 12); do stat -f plain/$n >/dev/null 2>&1 & done
 sed -e '\|{place}/nfs| s/fuse\.hung/nfs4/' -e '\|{place}/disk| s/fuse\.hung/ext4/' /proc/1/mountinfo >mounts
 mount --bind mounts /proc/1/mountinfo
@@ -185,7 +185,7 @@ await /run/ready
     Some(Start::new().inside(&script).ready())
 }
 
-fn told_of_runtimes(daemon: &Daemon) {
+fn reports_of_runtimes(daemon: &Daemon) {
     for (component, reason) in [
         ("docker", "docker installed but docker is not running"),
         ("containerd", "containerd installed but not running"),
@@ -205,15 +205,15 @@ fn told_of_runtimes(daemon: &Daemon) {
 }
 
 #[test]
-fn runtimes_that_accept_and_never_reply_are_told() {
+fn runtimes_that_accept_and_never_reply_are_reported() {
     if let Some(daemon) = with_runtimes("silent") {
-        told_of_runtimes(&daemon);
+        reports_of_runtimes(&daemon);
     }
 }
 
 #[test]
-fn runtimes_that_answer_nonsense_are_told() {
+fn runtimes_that_answer_nonsense_are_reported() {
     if let Some(daemon) = with_runtimes("nonsense") {
-        told_of_runtimes(&daemon);
+        reports_of_runtimes(&daemon);
     }
 }

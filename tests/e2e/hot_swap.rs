@@ -99,7 +99,7 @@ impl Site {
         self.daemon.as_ref().unwrap()
     }
 
-    /// What `/v1/plugins` says of the version.
+    /// Returns the version in `/v1/plugins`.
     fn version(&self) -> Value {
         self.daemon().get("/v1/plugins")[0]["running_version"].clone()
     }
@@ -145,7 +145,7 @@ impl Site {
     fn swap(&self, wasm: &[u8]) -> String {
         let before = self.digest();
         self.put("probe.wasm", wasm);
-        eventually("the new version is taken up", || {
+        eventually("the new version is loaded", || {
             Some(self.digest()).filter(|digest| *digest != before)
         })
     }
@@ -294,7 +294,7 @@ fn no_kernel_message_is_missed_and_values_are_handed_over() {
         site.log_line(n);
         std::thread::sleep(std::time::Duration::from_millis(60));
     }
-    eventually("the new version is taken up", || {
+    eventually("the new version is loaded", || {
         (site.digest() != first).then_some(())
     });
     site.log_line(41);

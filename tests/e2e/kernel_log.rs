@@ -157,7 +157,7 @@ fn an_out_of_memory_kill_and_a_soft_lockup_become_events() {
 }
 
 #[test]
-fn a_kernel_log_that_cannot_be_read_is_said_and_stops_nothing() {
+fn an_unreadable_kernel_log_is_reported_and_stops_nothing() {
     let daemon = Start::new().kernel_log("/nonexistent/kmsg").ready();
     let error = eventually("it is said", || {
         daemon.get("/v1/components/trigger-check?componentName=cpu")[0]["states"][0]["error"]

@@ -314,7 +314,7 @@ fn what_cannot_be_read_is_neither_healthy_nor_the_hardwares_fault() {
 }
 
 #[test]
-fn a_board_for_a_slot_is_not_held_against_a_servers() {
+fn a_board_for_a_slot_is_not_compared_with_a_servers_board() {
     let found = scan(
         "product: rtx-6000-ada\ngpus: 2\nall: {persistence_mode: true}\n",
         &[],
@@ -378,7 +378,7 @@ fn a_daemon_follows_its_gpus() {
         "persistence-mode",
         "Unhealthy: GPU-1582a755-bac3-4f01-a002-1582a755bac3 persistence mode supported but not enabled",
     );
-    change(folder.path(), "product: h100-sxm\n# mended\n");
+    change(folder.path(), "product: h100-sxm\n# repaired\n");
     becomes("persistence-mode", "Healthy: all 8 GPU(s)");
     // One GPU that does not come back holds up no other, and the checks that need it say so.
     change(

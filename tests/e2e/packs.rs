@@ -123,14 +123,14 @@ fn names(daemon: &Daemon) -> Vec<String> {
 }
 
 #[test]
-fn a_running_daemon_takes_up_what_is_installed_replaced_and_removed() {
+fn a_running_daemon_follows_packs_that_are_installed_replaced_and_removed() {
     let site = Site::new();
     let daemon = site.daemon();
     assert_eq!(names(&daemon), Vec::<String>::new());
 
     let first = site.build("1.0.0", "acme-memory", GRANTS);
-    let told = site.refused(&strs(&site.install(&first, &[])));
-    assert!(told.contains("--approve"), "{told}");
+    let refusal = site.refused(&strs(&site.install(&first, &[])));
+    assert!(refusal.contains("--approve"), "{refusal}");
     site.ok(&strs(&site.install(&first, &["--approve"])));
     eventually("it runs", || {
         (names(&daemon) == ["acme-memory"]).then_some(())
@@ -141,10 +141,10 @@ fn a_running_daemon_takes_up_what_is_installed_replaced_and_removed() {
     });
 
     let second = site.build("2.0.0", "acme-ram", GRANTS);
-    let told = site.refused(&strs(&site.install(&second, &[])));
+    let refusal = site.refused(&strs(&site.install(&second, &[])));
     assert!(
-        told.contains("acme-ram: config: true"),
-        "a new plugin asks for all of it: {told}"
+        refusal.contains("acme-ram: config: true"),
+        "a new plugin asks for all of it: {refusal}"
     );
     assert_eq!(names(&daemon), ["acme-memory"], "the old one goes on");
     site.ok(&strs(&site.install(&second, &["--approve"])));
@@ -203,8 +203,8 @@ fn a_pack_that_was_changed_or_is_from_elsewhere_is_refused() {
     }
     fs::write(&archive, good).unwrap();
     fs::remove_file(site.path("keys/acme.pub")).unwrap();
-    let told = site.refused(&strs(&site.install(&archive, &["--approve"])));
-    assert!(told.contains("no key is trusted"), "{told}");
+    let refusal = site.refused(&strs(&site.install(&archive, &["--approve"])));
+    assert!(refusal.contains("no key is trusted"), "{refusal}");
     assert!(!site.path("data/packs/acme.yaml").exists());
     let list = site.ok(&["list", "--data-dir", &site.text("data")]);
     assert!(list.starts_with("no packs"), "{list}");
@@ -298,8 +298,8 @@ fn through(site: &Site, port: u16, storage: &Path) {
     let oci = format!("oci://{reference}");
     site.ok(&strs(&site.install(&oci, &["--approve", "--plain-http"])));
     assert!(site.path("data/packs/acme.yaml").exists());
-    let told = site.refused(&["pull", &reference.replace("1.0.0", "9"), "--plain-http"]);
-    assert!(told.contains("404"), "{told}");
+    let refusal = site.refused(&["pull", &reference.replace("1.0.0", "9"), "--plain-http"]);
+    assert!(refusal.contains("404"), "{refusal}");
     // Its storage lies about one file: the registry serves it, gpud refuses it.
     let component = fs::read(site.path("sources/memory.wasm")).unwrap();
     let changed = change(storage, &component);

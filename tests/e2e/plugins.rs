@@ -294,7 +294,7 @@ fn edits_are_applied_and_broken_ones_refused() {
 }
 
 #[test]
-fn at_start_what_is_good_runs() {
+fn valid_plugins_run_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let specs = format!(
         "{}{}{}- plugin_name: late\n  plugin_type: component\n  interval: 5s\n  health_state_plugin: {{}}\n",

@@ -102,7 +102,7 @@ fn gives_one_json_document() {
 }
 
 #[test]
-fn a_gate_fails_on_what_it_was_told_to() {
+fn a_gate_fails_on_the_named_conditions() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("kmsg");
     let line = "NVRM: Xid (PCI:0000:04:00): 79, pid='<unknown>', GPU has fallen off the bus.";

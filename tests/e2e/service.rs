@@ -160,7 +160,7 @@ fn up_keeps_the_operators_flags_and_tells_of_those_without_effect() {
 }
 
 #[test]
-fn up_says_what_is_in_the_way() {
+fn up_names_the_obstacle() {
     if !is_root() {
         return;
     }

@@ -8,15 +8,15 @@ use tempfile::TempDir;
 use crate::daemon::gpud;
 
 /// What a command said.
-pub struct Said {
+pub struct CommandOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-pub fn said(command: &mut Command) -> Said {
+pub fn said(command: &mut Command) -> CommandOutput {
     let output = command.output().unwrap();
-    Said {
+    CommandOutput {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
@@ -49,7 +49,7 @@ impl Spec {
         command
     }
 
-    pub fn cs(&self, flags: &[&str]) -> Said {
+    pub fn cs(&self, flags: &[&str]) -> CommandOutput {
         said(&mut self.command(flags))
     }
 

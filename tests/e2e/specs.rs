@@ -302,7 +302,7 @@ fn lists_tags_and_exit_codes() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_said_as_such() {
+fn a_missing_program_is_reported_as_missing() {
     for (spec, components) in [
         ("nvidia-throttle", &["nvidia-throttle"][..]),
         ("dcgmi-health", &["dcgmi-health"]),

@@ -75,7 +75,7 @@ fn a_bad_certificate_is_named() {
 }
 
 #[test]
-fn compiled_code_is_kept_and_a_broken_cache_is_made_anew() {
+fn compiled_code_is_cached_and_a_broken_cache_is_replaced() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let compiled = |daemon: &crate::daemon::Daemon| {

@@ -19,7 +19,7 @@ fn receive(socket: &UnixDatagram) -> String {
 }
 
 #[test]
-fn ready_reload_and_stop_are_told() {
+fn ready_reload_and_stop_reach_systemd() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
@@ -67,7 +67,7 @@ fn ready_reload_and_stop_are_told() {
     assert!(String::from_utf8_lossy(&body).contains("\"second\""));
     eventually("the new log file has lines", || {
         let text = fs::read_to_string(&log).ok()?;
-        text.contains("SIGHUP: settings were read anew")
+        text.contains("SIGHUP: settings were read again")
             .then_some(())
     });
 
@@ -130,7 +130,7 @@ fn sigusr1_writes_what_the_threads_do_and_the_daemon_goes_on() {
     eventually("the log tells", || {
         daemon
             .log()
-            .contains("SIGHUP: settings were read anew")
+            .contains("SIGHUP: settings were read again")
             .then_some(())
     });
     assert_eq!(daemon.state("cpu")["health"], "Healthy");

@@ -61,7 +61,7 @@ fn names(daemon: &Daemon) -> Vec<String> {
 }
 
 #[test]
-fn a_data_folder_that_was_open_is_closed_and_nobody_takes_its_locks() {
+fn an_open_data_folder_is_closed_and_no_other_user_takes_its_locks() {
     let Some(home) = home() else { return };
     let data = home.path().join("data");
     let own = ["--components=cpu", "--plugin-specs-file="];
@@ -133,7 +133,7 @@ fn a_new_data_folder_is_closed_from_the_start() {
 }
 
 #[test]
-fn a_data_folder_or_a_log_of_somebody_else_ends_the_start() {
+fn a_data_folder_or_a_log_of_another_user_ends_the_start() {
     let Some(home) = home() else { return };
     let run = |data: &Path, log: &[&str]| {
         gpud()
@@ -472,7 +472,7 @@ fn wait_for(daemon: &Daemon, wanted: &[&str]) {
 }
 
 #[test]
-fn a_damaged_file_of_a_pack_costs_its_plugin_only_until_it_is_mended() {
+fn a_damaged_file_of_a_pack_costs_its_plugin_only_until_it_is_repaired() {
     let pack = Pack::installed();
     let daemon = pack.daemon();
     wait_for(&daemon, &["acme-cpu", "acme-memory"]);

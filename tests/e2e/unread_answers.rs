@@ -18,7 +18,7 @@ const LARGE: &str = "/page/app.js";
 
 /// The attack: many streams with a window of 0. The connection as such works, so that nothing of it is ever cut.
 #[test]
-fn answers_over_http2_that_nobody_takes_are_ended() {
+fn unread_answers_over_http2_are_ended() {
     if !can_be_others() {
         return;
     }

@@ -51,7 +51,7 @@ pub fn run(cargo: &Cargo, seconds: u64, names: Vec<String>) -> Result<()> {
     }
     let names = if names.is_empty() { all } else { names };
 
-    let place = Place::new(cargo)?;
+    let place = FuzzFolders::new(cargo)?;
     let mut build = place.cargo(cargo, "build");
     build.arg("--bins").envs(LINTS);
     cargo
@@ -96,7 +96,7 @@ fn targets(workspace: &Path) -> Result<Vec<String>> {
 }
 
 /// The folders of a run.
-struct Place {
+struct FuzzFolders {
     /// The package.
     package: PathBuf,
     /// Everything that is made.
@@ -105,7 +105,7 @@ struct Place {
     binaries: PathBuf,
 }
 
-impl Place {
+impl FuzzFolders {
     fn new(cargo: &Cargo) -> Result<Self> {
         let output = Command::new("rustc")
             .args(["--print", "host-tuple"])
@@ -153,7 +153,7 @@ struct Run {
 }
 
 impl Run {
-    fn start(place: &Place, name: &str, seconds: u64) -> Result<Self> {
+    fn start(place: &FuzzFolders, name: &str, seconds: u64) -> Result<Self> {
         let binary = place.binaries.join(name);
         let artifacts = place.folder("artifacts", name)?;
         let log = artifacts.join("log.txt");

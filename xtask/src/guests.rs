@@ -59,7 +59,7 @@ pub fn builtins(workspace: &Path) -> Result<Vec<Builtin>> {
         }
         let place = || path.display().to_string();
         let text = fs::read_to_string(&path).with_context(place)?;
-        let manifest: Manifest = serde_json::from_str(&text).with_context(place)?;
+        let manifest: GuestManifest = serde_json::from_str(&text).with_context(place)?;
         let folder = entry.file_name().to_string_lossy().into_owned();
         found.push(Builtin {
             code: manifest.code.unwrap_or_else(|| folder.clone()),
@@ -75,14 +75,14 @@ pub fn builtins(workspace: &Path) -> Result<Vec<Builtin>> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+struct GuestManifest {
     component: String,
     code: Option<String>,
     grants: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What to build in a workspace.
-pub enum What {
+pub enum GuestSelection {
     /// The `cdylib` of each of these packages.
     Packages(Vec<String>),
     /// Every example of one package, each a `cdylib`.
@@ -101,7 +101,7 @@ pub struct Component {
 ///
 /// # Errors
 /// When cargo fails (its output has been shown), or a guest does not fit the contract.
-pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Component>> {
+pub fn build(workspace: &Path, target_dir: &Path, what: &GuestSelection) -> Result<Vec<Component>> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(workspace)
@@ -121,12 +121,12 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
         format!("{} {further}", LINKER_FLAGS.1).trim(),
     );
     match what {
-        What::Packages(packages) => {
+        GuestSelection::Packages(packages) => {
             for package in packages {
                 cargo.args(["--package", package]);
             }
         }
-        What::ExamplesOf(package) => {
+        GuestSelection::ExamplesOf(package) => {
             cargo.args(["--package", package, "--examples"]);
         }
     }
@@ -147,11 +147,11 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &What) -> Result<Vec<Com
     );
     let folder = target_dir.join(TARGET).join("guest");
     let modules: Vec<PathBuf> = match what {
-        What::Packages(packages) => packages
+        GuestSelection::Packages(packages) => packages
             .iter()
             .map(|package| folder.join(format!("{}.wasm", package.replace('-', "_"))))
             .collect(),
-        What::ExamplesOf(package) => examples(workspace, &folder, package)?,
+        GuestSelection::ExamplesOf(package) => examples(workspace, &folder, package)?,
     };
     let mut components = Vec::new();
     for path in modules {
@@ -183,7 +183,7 @@ pub fn alone(name: &str) -> &'static [u8] {
         let mut folders = program.ancestors();
         let profile = folders.find(|folder| folder.ends_with("deps"));
         let target = profile.and_then(|deps| deps.parent()?.parent());
-        let what = What::ExamplesOf("gpud-alone".to_owned());
+        let what = GuestSelection::ExamplesOf("gpud-alone".to_owned());
         let target = target.expect("a test").join("guests");
         build(workspace.expect("the workspace"), &target, &what).expect("plugins of tests/alone")
     });

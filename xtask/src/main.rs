@@ -93,5 +93,5 @@ fn workspace() -> Result<PathBuf> {
     let here = PathBuf::from(here);
     here.parent()
         .map(PathBuf::from)
-        .context("xtask lies in the workspace")
+        .context("xtask is a folder of the workspace")
 }

@@ -107,6 +107,7 @@ fn pages(cargo: &Cargo, failures: &mut Failures) {
         ("table of crates", "docs/crates.py", &[]),
         ("paths and links of the pages", "docs/paths.py", &[]),
         ("plain words", "docs/words.py", &[]),
+        ("names of types", "docs/names.py", &[]),
     ] {
         failures.note(cargo.program(step, script, arguments));
     }

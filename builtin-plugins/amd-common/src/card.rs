@@ -16,7 +16,7 @@ use crate::tree::Tree;
 
 /// The devices of the driver.
 pub const DRIVER: &str = "/sys/bus/pci/drivers/amdgpu";
-/// What the kernel's power management says of a device (`Documentation/ABI/testing/sysfs-devices-power`).
+/// The power state of a device in the kernel's power management (`Documentation/ABI/testing/sysfs-devices-power`).
 const RUNTIME_STATUS: &str = "power/runtime_status";
 /// Name of the product, on boards that carry it (`amdgpu_fru_eeprom.c`).
 const PRODUCT: &str = "product_name";

@@ -1,4 +1,4 @@
-//! What the checkers of AMD GPUs have in common. Not a component by itself: the checkers link it, and what one of them
+//! Functions and types that the checkers of AMD GPUs share. Not a component by itself: the checkers link it, and what one of them
 //! does not use is not in its guest.
 //!
 //! Everything comes from files of the `amdgpu` driver in sysfs. Such a checker names the files it wants ([`CardFile`]),

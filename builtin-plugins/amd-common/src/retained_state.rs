@@ -6,7 +6,7 @@ use gpud_sdk::findings::Memory;
 use gpud_sdk::{AccessError, state};
 use serde_json::json;
 
-/// Where the streaks are kept.
+/// The key of the stored streaks.
 const KEY: &str = "streaks";
 /// Most streaks that are kept; the host takes 64 KiB.
 const MAX_STREAKS: usize = 1_024;

@@ -10,7 +10,7 @@ const MAX_ENTRIES: u32 = 2_048;
 /// Files of a pattern, each with its content or why there is none.
 pub type Files = Vec<(String, Result<String, AccessError>)>;
 
-/// Where files come from.
+/// The source of files: the machine, or a test.
 pub trait Tree {
     /// Names in a folder, sorted.
     ///

@@ -1,4 +1,4 @@
-//! What an operator can set.
+//! The configuration that an operator can set.
 
 use gpud_builtin_shared::settings::Settings;
 

@@ -3,7 +3,7 @@
 use gpud_sdk::EventType;
 use gpud_sdk::EventType::{Critical, Fatal, Info, Warning};
 
-/// What a line tells.
+/// The content of a kernel line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The GPU is being reset.

@@ -1,4 +1,4 @@
-//! `accelerator-amd-errors`: what the `amdgpu` driver says of its GPUs in the kernel log.
+//! `accelerator-amd-errors`: errors of GPUs that the `amdgpu` driver writes to the kernel log.
 //!
 //! Lines ([`lines`]) become events; the state is judged from the recent ones ([`evaluate`]).
 

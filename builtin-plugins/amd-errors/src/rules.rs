@@ -1,4 +1,4 @@
-//! What each kind of news makes of the state. Resets, hangs and time-outs happen on a desktop, too, where a game or a
+//! The state that each kind of kernel line causes. Resets, hangs and time-outs happen on a desktop, too, where a game or a
 //! browser was at fault; so they count only when they come often. A program that uses memory that it does not have
 //! (`amdgpu_page_fault`) is at fault itself and is reported as an event only.
 

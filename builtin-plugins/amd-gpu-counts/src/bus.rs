@@ -47,7 +47,7 @@ impl Gpu {
     }
 }
 
-/// What there is on the bus.
+/// The devices on the bus.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bus {
     /// The GPUs, by PCI id. A device that vanished in the meantime is not there.

@@ -1,4 +1,4 @@
-//! `accelerator-amd-gpu-counts`: are as many AMD GPUs there as the operator says, and does the driver have all of them?
+//! `accelerator-amd-gpu-counts`: whether there are as many AMD GPUs as the operator expects, and the driver has all of them.
 
 pub mod bus;
 pub mod config;

@@ -31,7 +31,7 @@ pub const USED: &str = "accelerator_amd_power_used_percent";
 const PLAUSIBLE: std::ops::Range<f64> = 0.0..100_000.0;
 const ADVICE: &str = "Raise the limit (`amd-smi set --power-cap`), or find out who lowered it.";
 
-/// What a GPU says, watts.
+/// The readings of one GPU, watts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Reading<'a> {
     card: &'a Card,

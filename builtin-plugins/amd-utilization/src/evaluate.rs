@@ -35,7 +35,7 @@ pub const GTT_TOTAL: &str = "accelerator_amd_memory_gtt_total_bytes";
 /// Metric of used system memory.
 pub const GTT_USED: &str = "accelerator_amd_memory_gtt_used_bytes";
 
-/// What a GPU says.
+/// The readings of one GPU.
 struct Reading<'a> {
     card: &'a Card,
     busy: Option<u64>,

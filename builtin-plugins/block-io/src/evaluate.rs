@@ -22,7 +22,7 @@ const MERGE_SECONDS: u32 = 300;
 /// Fact: mount points on the device, separated by commas.
 const MOUNTED_AT: &str = "mount_points";
 
-/// What is said of a kind of failure.
+/// Returns the catalogue's entry for a kind of failure.
 fn entry(kind: Kind) -> &'static Entry {
     match kind {
         Kind::Medium => &patterns::DISK_MEDIUM_ERROR,

@@ -83,7 +83,7 @@ impl Scanner for BlockIo {
     }
 }
 
-/// What stands on which device; nothing where it cannot be read, since an error without its mount is still news.
+/// Reads which mounts are on which device. Empty where it cannot be read, since an error without its mount is still reported.
 fn read_topology(context: &CheckContext) -> Topology {
     if !incidents::are_of_this_machine(context) {
         return Topology::default();

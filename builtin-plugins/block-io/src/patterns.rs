@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 20] = [
     "^([A-Za-z0-9_]+: )?[A-Za-z/ ]+ error, dev [^ ]+, sector [0-9]",
     r"^sd [0-9:]+: (\[[A-Za-z0-9_]+\] )?(tag#[0-9]+ )?(FAILED|UNKNOWN\(0x[0-9a-f]+\)) Result: ",
@@ -31,7 +31,7 @@ pub const PATTERNS: [&str; 20] = [
     "^WARNING: Pool '[^']+' has encountered an uncorrectable I/O failure",
 ];
 
-/// The medium does not give back (or take) what belongs at this place: data is lost there.
+/// The medium cannot read (or write) the data of this place: they are lost.
 pub const DISK_MEDIUM_ERROR: Entry = Entry {
     name: "disk_medium_error",
     severity: Critical,
@@ -39,7 +39,7 @@ pub const DISK_MEDIUM_ERROR: Entry = Entry {
     message: "medium error",
     other_message: "",
     actions: &[Inspect],
-    advice: "Save what is on the disk and have it looked at; set healthy once it is replaced.",
+    advice: "Save the disk's data and have the disk looked at; set healthy once it is replaced.",
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
@@ -67,7 +67,7 @@ pub const DISK_PATH_ERROR: Entry = Entry {
     verdict: None,
 };
 
-/// The disk says that its own hardware is at fault.
+/// The disk reports a fault of its own hardware.
 pub const DISK_HARDWARE_ERROR: Entry = Entry {
     name: "disk_hardware_error",
     severity: Critical,
@@ -75,7 +75,7 @@ pub const DISK_HARDWARE_ERROR: Entry = Entry {
     message: "hardware error reported by the disk",
     other_message: "",
     actions: &[Inspect],
-    advice: "Save what is on the disk and have it looked at; set healthy once it is replaced.",
+    advice: "Save the disk's data and have the disk looked at; set healthy once it is replaced.",
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
@@ -91,7 +91,7 @@ pub const DISK_OFFLINE: Entry = Entry {
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// A SCSI command failed; other lines tell what became of the request.
+/// A SCSI command failed; other lines report the outcome of the request.
 pub const SCSI_COMMAND_FAILED: Entry = Entry {
     name: "scsi_command_failed",
     severity: Warning,
@@ -103,7 +103,7 @@ pub const SCSI_COMMAND_FAILED: Entry = Entry {
     verdict: None,
 };
 
-/// The disk's own word for a medium error; the block layer tells of the request that it cost.
+/// The disk reports a medium error; the block layer reports the request that failed.
 pub const SCSI_MEDIUM_ERROR: Entry = Entry {
     name: "scsi_medium_error",
     severity: Warning,
@@ -115,7 +115,7 @@ pub const SCSI_MEDIUM_ERROR: Entry = Entry {
     verdict: None,
 };
 
-/// An ATA command failed; other lines tell why.
+/// An ATA command failed; other lines give the reason.
 pub const ATA_COMMAND_FAILED: Entry = Entry {
     name: "ata_command_failed",
     severity: Warning,
@@ -127,7 +127,7 @@ pub const ATA_COMMAND_FAILED: Entry = Entry {
     verdict: None,
 };
 
-/// The disk cannot read data back; the block layer tells of the request that it cost.
+/// The disk cannot read data back; the block layer reports the request that failed.
 pub const ATA_MEDIUM_ERROR: Entry = Entry {
     name: "ata_medium_error",
     severity: Warning,
@@ -139,7 +139,7 @@ pub const ATA_MEDIUM_ERROR: Entry = Entry {
     verdict: None,
 };
 
-/// A frame arrived with a wrong checksum: cable, connector or backplane, seldom the disk.
+/// A frame arrived with a wrong checksum: cable, connector or backplane, rarely the disk.
 pub const ATA_LINK_ERROR: Entry = Entry {
     name: "ata_link_error",
     severity: Warning,
@@ -199,7 +199,7 @@ pub const NVME_REMOVED: Entry = Entry {
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// A filesystem could not read or write what belongs to itself, or found it damaged; it goes on, but files may be lost.
+/// A filesystem could not read or write its own structures, or found them damaged; it goes on, but files may be lost.
 pub const FILESYSTEM_ERROR: Entry = Entry {
     name: "filesystem_error",
     severity: Critical,
@@ -207,11 +207,11 @@ pub const FILESYSTEM_ERROR: Entry = Entry {
     message: "filesystem error",
     other_message: "",
     actions: &[Inspect],
-    advice: "Save what is on the filesystem, have it checked (fsck, xfs_repair, btrfs check) and the disk looked at; then set healthy.",
+    advice: "Save the filesystem's data, have it checked (fsck, xfs_repair, btrfs check) and the disk looked at; then set healthy.",
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
-/// After an error a filesystem takes no more requests, or no more writes, until it is mounted anew.
+/// After an error a filesystem takes no more requests, or no more writes, until it is mounted again.
 pub const FILESYSTEM_SHUT_DOWN: Entry = Entry {
     name: "filesystem_shut_down",
     severity: Fatal,
@@ -219,11 +219,11 @@ pub const FILESYSTEM_SHUT_DOWN: Entry = Entry {
     message: "filesystem shut down",
     other_message: "",
     actions: &[Reboot],
-    advice: "Nothing can be written to the filesystem: have it checked, mount it anew or reboot; if it comes back, have the disk looked at.",
+    advice: "Nothing can be written to the filesystem: have it checked, mount it again or reboot; if the error returns, have the disk looked at.",
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// A filesystem that is mounted from a file (a loop device) found an error or shut down: the file is damaged, or the filesystem that it lies on, which tells of its own.
+/// A filesystem that is mounted from a file (a loop device) found an error or shut down: the file is damaged, or the filesystem that holds it, which reports its own error.
 pub const FILESYSTEM_IMAGE_ERROR: Entry = Entry {
     name: "filesystem_image_error",
     severity: Info,
@@ -235,7 +235,7 @@ pub const FILESYSTEM_IMAGE_ERROR: Entry = Entry {
     verdict: None,
 };
 
-/// An array with redundancy goes on without one of its disks, after an error or because someone asked for it (mdadm --fail); its data stand on fewer disks.
+/// An array with redundancy goes on without one of its disks, after an error or because an operator requested it (mdadm --fail); its data are on fewer disks.
 pub const RAID_MEMBER_FAILED: Entry = Entry {
     name: "raid_member_failed",
     severity: Warning,

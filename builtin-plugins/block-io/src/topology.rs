@@ -1,4 +1,4 @@
-//! Which mount points stand on which device.
+//! Maps mount points to the devices below them.
 //!
 //! A mount names its device by number; `/sys/dev/block/‹major›:‹minor›` is a link whose path says where the device hangs
 //! (`…/ata1/host0/target0:0:0/0:0:0:0/block/sda/sda1`, `…/nvme/nvme0/nvme0n1/nvme0n1p2`), so that a disk, a controller, a
@@ -204,7 +204,7 @@ broken
     }
 
     #[test]
-    fn finds_what_stands_on_a_device() {
+    fn filesystems_on_a_device_are_found() {
         let topology = topology();
         for (device, points) in [
             ("sda", vec!["/", "/home"]),

@@ -10,7 +10,7 @@ use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 use evaluate::{Config, Hot, SCHEMA};
 use sensor::{FILES, ROOT, Sensor};
 
-/// Where the temperatures that were critical at the last check are kept.
+/// The key of the stored temperatures that were critical at the last check.
 const HOT: &str = "hot";
 
 /// The checker.

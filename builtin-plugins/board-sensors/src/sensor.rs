@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpud_builtin_shared::files::segment;
 
-/// Where chips are.
+/// The folder of the chips.
 pub const ROOT: &str = "/sys/class/hwmon";
 /// The files of a chip that are read. Alarm bits are not: on ordinary boards many of them belong to inputs that nothing is
 /// connected to.
@@ -23,7 +23,7 @@ pub const FILES: [&str; 11] = [
     "power*_label",
 ];
 
-/// What is measured.
+/// The kinds of measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Degrees Celsius.
@@ -83,7 +83,7 @@ pub struct Sensor {
     pub driver: String,
     /// Its label, or else its file's name, for example `temp1`.
     pub name: String,
-    /// What is measured.
+    /// The kind of measurement.
     pub kind: Kind,
     /// In its kind's unit.
     pub value: f64,
@@ -94,7 +94,7 @@ pub struct Sensor {
 }
 
 impl Sensor {
-    /// What the configuration calls it.
+    /// Returns its name in the configuration.
     pub fn key(&self) -> String {
         format!("{}/{}", self.chip, self.name)
     }

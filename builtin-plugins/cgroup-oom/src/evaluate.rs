@@ -28,7 +28,7 @@ pub const SCHEMA: &str = r#"{
 
 const ADVICE: &str = "Raise the limit of the service (MemoryMax=), or look for what made it grow.";
 /// Most groups that one check reports.
-const MAX_TOLD: usize = 64;
+const MAX_NAMED: usize = 64;
 /// Repeats in one group within this time are counted.
 const MERGE_SECONDS: u32 = 300;
 
@@ -90,7 +90,7 @@ pub fn judge(
     let now = context.now / 1000;
     let grown = kept.take(reading);
     let mut events = Vec::new();
-    for (path, &count) in grown.iter().take(MAX_TOLD) {
+    for (path, &count) in grown.iter().take(MAX_NAMED) {
         if config.is_system(path) {
             let (last, sum) = kept.recent.entry(path.clone()).or_default();
             (*last, *sum) = (now, sum.saturating_add(count));
@@ -106,7 +106,7 @@ pub fn judge(
     let found: Vec<Finding> = kept
         .recent
         .iter()
-        .take(MAX_TOLD)
+        .take(MAX_NAMED)
         .map(|(path, (_, count))| {
             let text = format!("{} in {path}", killed(*count));
             Finding::degraded(path.clone(), "cgroup_oom_kill", text)

@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// What a second reading gives.
+    /// Returns the kills between two readings.
     fn taken(start: &Kills, now: Kills, takes_in: bool) -> Kills {
         let reading = |kills| Reading { kills, takes_in };
         let mut kept = SavedKills::restore(None, "b");

@@ -36,7 +36,7 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
-/// Whose folders are looked at, in the order of [`Config::paths`]. The kubelet is the last.
+/// The owners of the examined folders, in the order of [`Config::paths`]. The kubelet is the last.
 pub const FOLDERS: [&str; 4] = ["docker", "containerd", "containers-storage", "kubelet"];
 const KUBELET: &str = "kubelet";
 const ROOTS: [(&str, &str); 4] = [
@@ -204,7 +204,7 @@ fn with_sizes(mut report: Report, rooms: &[Room]) -> Report {
     report
 }
 
-/// What a folder had that cannot be looked at now.
+/// The finding of an earlier check, for a folder that cannot be read now.
 fn held(event: &str, key: String, who: &str) -> Option<Finding> {
     let (event, what) = match event {
         LOW => (LOW, "room"),

@@ -58,7 +58,7 @@ impl Method {
     }
 }
 
-/// Where the answers come from.
+/// The source of the answers: the machine, or a test.
 pub trait Machine {
     /// Is there a containerd?
     ///
@@ -75,19 +75,19 @@ pub trait Machine {
     /// Is CRI-O the runtime of this machine?
     fn crio_answers(&self) -> bool;
 
-    /// What systemd says of containerd's service.
+    /// Reads the state of containerd's service from systemd.
     ///
     /// # Errors
     /// When systemd does not answer.
     fn service(&self) -> Result<Option<Service>, AccessError>;
 
-    /// What the operator's own command says instead, where there is one.
+    /// Runs the operator's own command, where there is one, and returns its result.
     ///
     /// # Errors
     /// When it cannot be run or does not end.
     fn command(&self) -> Result<Option<bool>, AccessError>;
 
-    /// What containerd answers.
+    /// Calls containerd and returns its answer.
     ///
     /// # Errors
     /// When there is no answer.
@@ -394,7 +394,7 @@ fn is_silence(error: &AccessError) -> bool {
     )
 }
 
-/// What there is to say of NVIDIA's container toolkit on a machine with GPUs.
+/// Describes NVIDIA's container toolkit on a machine with GPUs.
 fn toolkit(
     context: &CheckContext,
     machine: &impl Machine,

@@ -39,7 +39,7 @@ const LIMIT_ADVICE: &str =
 /// Zones are labels of series.
 const MAX_ZONES: usize = 256;
 
-/// What the operator expects.
+/// The operator's expectations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
     governor: Option<String>,

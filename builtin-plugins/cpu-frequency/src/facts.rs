@@ -1,4 +1,4 @@
-//! What the kernel says.
+//! Facts that the kernel reports.
 //!
 //! | file | source |
 //! |---|---|

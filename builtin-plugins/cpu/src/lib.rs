@@ -20,7 +20,7 @@ use gpud_sdk::{
 const MAX_STAT_BYTES: u32 = 1 << 20;
 /// One line of some 30 bytes.
 const MAX_LOADAVG_BYTES: u32 = 4096;
-/// Where the last sample is kept from one check to the next.
+/// The key of the stored last sample.
 const SAMPLE_KEY: &str = "sample";
 
 /// The checker.

@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 2] = [
     "^(INFO: )?task .*blocked (in I/O wait )?for more than [0-9]",
     "^((NMI )?watchdog: )?(BUG: )?soft lockup - CPU#[0-9]",

@@ -29,7 +29,7 @@ impl Sample {
     }
 }
 
-/// What is used of `/proc/stat`.
+/// The used part of `/proc/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// The `cpu` line.

@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 27] = [
     "^(nvidia|amdgpu|mlx5_core): probe of [0-9a-fA-F:.]+ failed with error ",
     "^(nvidia|amdgpu|mlx5_core) [0-9a-fA-F:.]+: probe with driver [^ ]+ failed with error ",
@@ -50,7 +50,7 @@ pub const DRIVER_PROBE_FAILED: Entry = Entry {
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// The firmware of a ConnectX card does not answer: its health counter stands still.
+/// The firmware of a ConnectX card does not answer: its health counter does not advance.
 pub const MLX5_HEALTH_COMPROMISED: Entry = Entry {
     name: "mlx5_health_compromised",
     severity: Critical,

@@ -1,4 +1,4 @@
-//! What an operator can set.
+//! The configuration that an operator can set.
 
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub const SCHEMA: &str = r#"{
       "type": "boolean", "default": false
     },
     "usage_from_df": {
-      "description": "Take the space of filesystems from df, or the command that stands in for it, instead of statvfs.",
+      "description": "Take the space of filesystems from df, or the command that replaces it, instead of statvfs.",
       "type": "boolean", "default": false
     },
     "degraded_percent": {

@@ -11,7 +11,7 @@ pub fn arguments() -> Vec<String> {
     ["-T", "-B1", "-P"].map(str::to_owned).to_vec()
 }
 
-/// What was printed, sorted out as mounts are.
+/// The printed filesystems, selected as mounts are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filesystems {
     /// On disks of the machine.

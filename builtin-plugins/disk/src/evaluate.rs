@@ -22,7 +22,7 @@ const PATIENCE: u32 = 5;
 /// Bound of the host on one fact, with some room.
 const MAX_DATA_BYTES: usize = 60 * 1024;
 
-/// What lsblk said.
+/// The answer of lsblk.
 #[derive(Debug)]
 pub enum Devices {
     /// These.
@@ -48,7 +48,7 @@ pub struct Inputs<'a> {
     pub network: Vec<Partition>,
     /// Why df, if it was to be run, gave no result.
     pub df_error: Option<String>,
-    /// What holds the tracked paths.
+    /// The filesystems that hold the tracked paths.
     pub targets: BTreeMap<String, Answer>,
 }
 

@@ -13,7 +13,7 @@ pub const MAX_EVENTS: u32 = 1000;
 /// Failures that came back after a reboot before more reboots are thought useless.
 const RETURNS_BEFORE_INSPECTION: usize = 2;
 
-/// What the daemon remembers; nothing when there is no store.
+/// The daemon's stored failures; empty without a store.
 #[derive(Debug)]
 pub struct Log {
     /// Whether there is a store.
@@ -98,7 +98,7 @@ impl PolicyVerdict {
 pub struct Outcome {
     /// Messages of the kinds that are not resolved, sorted.
     pub reasons: Vec<&'static str>,
-    /// What to do about them.
+    /// The action for them.
     pub action: Option<RepairAction>,
 }
 

@@ -15,7 +15,7 @@ pub fn arguments(target: &str) -> Vec<String> {
 /// A target with the filesystems that hold it, as the `data` document shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What was asked for.
+    /// The requested path.
     pub target: String,
     /// What holds it.
     pub filesystems: Vec<Filesystem>,
@@ -49,7 +49,7 @@ pub struct Filesystem {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct FindmntDocument {
     filesystems: Vec<Row>,
 }
 
@@ -73,7 +73,8 @@ struct Row {
 /// # Errors
 /// In words: no JSON, or a size that is not there.
 pub fn parse(target: &str, text: &str) -> Result<Answer, String> {
-    let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let document: FindmntDocument =
+        serde_json::from_str(text).map_err(|error| error.to_string())?;
     let filesystems = document
         .filesystems
         .into_iter()

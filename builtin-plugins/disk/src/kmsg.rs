@@ -13,15 +13,15 @@ pub use crate::patterns::PATTERNS;
 
 /// One kind of failure.
 #[derive(Debug)]
-pub struct Failure {
+pub struct FailurePattern {
     /// Its event; the message is also part of the reason of the verdict.
     pub entry: Entry,
     matches: fn(&str) -> bool,
 }
 
 /// All kinds, in the order in which a line is tried; the first wins.
-pub static FAILURES: [Failure; 8] = [
-    Failure {
+pub static FAILURES: [FailurePattern; 8] = [
+    FailurePattern {
         entry: patterns::RAID_ARRAY_FAILURE,
         matches: |line| {
             line.strip_prefix("md/raid").is_some_and(|rest| {
@@ -29,18 +29,18 @@ pub static FAILURES: [Failure; 8] = [
             })
         },
     },
-    Failure {
+    FailurePattern {
         entry: patterns::FILESYSTEM_READ_ONLY,
         matches: |line| of_filesystem(line, "Remounting filesystem read-only"),
     },
-    Failure {
+    FailurePattern {
         entry: patterns::NVME_PATH_FAILURE,
         matches: |line| {
             line.strip_prefix("block nvme")
                 .is_some_and(|rest| rest.contains(": no available path - failing I/O"))
         },
     },
-    Failure {
+    FailurePattern {
         entry: patterns::NVME_CONTROLLER_TIMEOUT,
         matches: |line| {
             after_nvme(line)
@@ -48,22 +48,22 @@ pub static FAILURES: [Failure; 8] = [
                 .is_some_and(|rest| rest.contains(" timeout, reset controller"))
         },
     },
-    Failure {
+    FailurePattern {
         entry: patterns::NVME_DEVICE_DISABLED,
         matches: |line| {
             after_nvme(line)
                 .is_some_and(|rest| rest.starts_with("Disabling device after reset failure"))
         },
     },
-    Failure {
+    FailurePattern {
         entry: patterns::BEYOND_END_OF_DEVICE,
         matches: beyond_end,
     },
-    Failure {
+    FailurePattern {
         entry: patterns::BUFFER_IO_ERROR,
         matches: buffer_io_error,
     },
-    Failure {
+    FailurePattern {
         entry: patterns::SUPERBLOCK_WRITE_ERROR,
         matches: |line| of_filesystem(line, "I/O error while writing superblock"),
     },
@@ -71,7 +71,7 @@ pub static FAILURES: [Failure; 8] = [
 
 /// The event that a message stands for, if any.
 pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
-    let Failure { entry, .. } = find(&message.text).filter(|_| is_kernel_line(message))?;
+    let FailurePattern { entry, .. } = find(&message.text).filter(|_| is_kernel_line(message))?;
     // The kernel's clock can run ahead of the wall clock by a little; the future is refused.
     let at = message.time.min(context.now);
     let mut event = Event::new(at, entry.name, entry.event_type(), entry.message);
@@ -80,7 +80,7 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
 }
 
 /// The failure that a kernel line reports. All are matched from the beginning of the line.
-pub fn find(line: &str) -> Option<&'static Failure> {
+pub fn find(line: &str) -> Option<&'static FailurePattern> {
     let by_process = begins_with_process(line);
     FAILURES.iter().find(|failure| {
         let names_process = failure.entry.name == patterns::BEYOND_END_OF_DEVICE.name;
@@ -97,7 +97,7 @@ fn in_order(line: &str, pieces: &[&str]) -> bool {
         .is_some()
 }
 
-/// What follows `nvme nvme‹n›: `.
+/// Returns the text after `nvme nvme‹n›: `.
 fn after_nvme(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("nvme nvme")?;
     rest.get(digits(rest)?..)?.strip_prefix(": ")

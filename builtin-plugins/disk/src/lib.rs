@@ -48,7 +48,7 @@ const LSBLK_TIMEOUT_MS: u32 = 6_000;
 const FINDMNT_TIMEOUT_MS: u32 = 3_000;
 const DF_TIMEOUT_MS: u32 = 6_000;
 const COUNTERS_KEY: &str = "counters";
-/// Where the answers of lsblk and findmnt wait.
+/// The key of the stored answers of lsblk and findmnt.
 const NAMES_KEY: &str = "names";
 /// How often they are asked while the same is mounted: what they add to the mounts (serial numbers, partitions) changes
 /// with them or hardly ever.
@@ -139,8 +139,10 @@ fn ask_df() -> Result<Filesystems, String> {
     let answer = exec::run_program("df", &df::arguments(), &options(DF_TIMEOUT_MS));
     match output(answer) {
         Ok(text) => Ok(df::parse(&text)),
-        Err(Failure::NotFound) => Err("df: not found".to_owned()),
-        Err(Failure::TimedOut(error) | Failure::Exit(error)) => Err(format!("df: {error}")),
+        Err(ProgramFailure::NotFound) => Err("df: not found".to_owned()),
+        Err(ProgramFailure::TimedOut(error) | ProgramFailure::Exit(error)) => {
+            Err(format!("df: {error}"))
+        }
     }
 }
 
@@ -226,9 +228,9 @@ fn list_devices(mounts: &[Mount]) -> Devices {
     // Versions before 2.27 refuse the first form.
     let parsed = match run("--json") {
         Ok(text) => lsblk::parse_json(&text),
-        Err(Failure::NotFound) => return Devices::NoProgram,
-        Err(Failure::TimedOut(error)) => Err(error),
-        Err(Failure::Exit(error)) => match run("--pairs") {
+        Err(ProgramFailure::NotFound) => return Devices::NoProgram,
+        Err(ProgramFailure::TimedOut(error)) => Err(error),
+        Err(ProgramFailure::Exit(error)) => match run("--pairs") {
             Ok(text) => lsblk::parse_pairs(&text),
             Err(_) => Err(error),
         },
@@ -249,8 +251,8 @@ fn find_targets<'a>(points: impl Iterator<Item = &'a str>) -> BTreeMap<String, f
             &options(FINDMNT_TIMEOUT_MS),
         )) {
             Ok(text) => findmnt::parse(point, &text),
-            Err(Failure::NotFound) => break,
-            Err(Failure::TimedOut(error) | Failure::Exit(error)) => Err(error),
+            Err(ProgramFailure::NotFound) => break,
+            Err(ProgramFailure::TimedOut(error) | ProgramFailure::Exit(error)) => Err(error),
         };
         match parsed {
             Ok(answer) => drop(targets.insert(point.to_owned(), answer)),
@@ -261,21 +263,21 @@ fn find_targets<'a>(points: impl Iterator<Item = &'a str>) -> BTreeMap<String, f
 }
 
 /// Why a program gave no output.
-enum Failure {
+enum ProgramFailure {
     NotFound,
     TimedOut(String),
     Exit(String),
 }
 
-fn output(run: Result<exec::Output, AccessError>) -> Result<String, Failure> {
+fn output(run: Result<exec::Output, AccessError>) -> Result<String, ProgramFailure> {
     match run {
         Ok(output) if output.exit_code == Some(0) && !output.truncated => {
             Ok(sysfs::text(output.stdout))
         }
-        Ok(output) => Err(Failure::Exit(evaluate::exit_text(&output))),
-        Err(AccessError::NotFound(_)) => Err(Failure::NotFound),
-        Err(error @ AccessError::TimedOut(_)) => Err(Failure::TimedOut(error.text())),
-        Err(error) => Err(Failure::Exit(error.text())),
+        Ok(output) => Err(ProgramFailure::Exit(evaluate::exit_text(&output))),
+        Err(AccessError::NotFound(_)) => Err(ProgramFailure::NotFound),
+        Err(error @ AccessError::TimedOut(_)) => Err(ProgramFailure::TimedOut(error.text())),
+        Err(error) => Err(ProgramFailure::Exit(error.text())),
     }
 }
 

@@ -42,7 +42,7 @@ pub struct Raw {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct LsblkDocument {
     blockdevices: Vec<Raw>,
 }
 
@@ -51,7 +51,7 @@ struct Document {
 /// # Errors
 /// In words, with the place.
 pub fn parse_json(text: &str) -> Result<Vec<Raw>, String> {
-    let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let document: LsblkDocument = serde_json::from_str(text).map_err(|error| error.to_string())?;
     Ok(document.blockdevices)
 }
 

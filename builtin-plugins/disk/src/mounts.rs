@@ -128,9 +128,9 @@ pub struct Partition {
 pub struct Usage {
     /// All.
     pub total_bytes: u64,
-    /// What ordinary users can still write.
+    /// The bytes that ordinary users can still write.
     pub free_bytes: u64,
-    /// What is used.
+    /// The used bytes.
     pub used_bytes: u64,
 }
 

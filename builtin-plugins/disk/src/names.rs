@@ -1,4 +1,4 @@
-//! What lsblk and findmnt said, as it is kept from check to check.
+//! Answers of lsblk and findmnt, stored from check to check.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::mounts::Mount;
 pub struct Names {
     /// Nothing where there is no lsblk.
     pub devices: SavedDevices,
-    /// What holds the tracked paths.
+    /// The filesystems that hold the tracked paths.
     pub targets: BTreeMap<String, Answer>,
 }
 
@@ -24,7 +24,7 @@ pub struct Names {
 pub struct SavedDevices(Option<Vec<BlockDevice>>);
 
 impl Names {
-    /// What can be kept; nothing where lsblk failed.
+    /// Makes the answer to store; nothing where lsblk failed.
     pub fn new(devices: &Devices, targets: &BTreeMap<String, Answer>) -> Option<Self> {
         let devices = match devices {
             Devices::Listed(devices) => Some(devices.clone()),

@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 8] = [
     "^md/raid.* detected, failing array",
     r"^([A-Za-z0-9_-]+ \(.*\): )?Remounting filesystem read-only",
@@ -79,7 +79,7 @@ pub const NVME_DEVICE_DISABLED: Entry = Entry {
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// A filesystem or program asked for what lies behind the end of a disk: a damaged filesystem, or a disk that shrank.
+/// A filesystem or program asked for data beyond the end of a disk: a damaged filesystem, or a disk that shrank.
 pub const BEYOND_END_OF_DEVICE: Entry = Entry {
     name: "beyond_end_of_device",
     severity: Warning,

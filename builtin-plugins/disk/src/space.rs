@@ -12,7 +12,7 @@ use crate::mounts::Partition;
 pub struct Shortage {
     /// How bad it is.
     pub health: Health,
-    /// What is said of it.
+    /// The reason in words.
     pub reason: String,
 }
 

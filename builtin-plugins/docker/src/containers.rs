@@ -1,4 +1,4 @@
-//! What `GET /containers/json` of the Docker Engine's API answers.
+//! The answer of `GET /containers/json` of the Docker Engine's API.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ const LISTING: &str = "error listing containers";
 const TOO_OLD: &str = "not supported; needs upgrading docker daemon in the host";
 const LOST: &str = "connection error to docker daemon";
 
-/// Where the answers come from.
+/// The source of the answers: the machine, or a test.
 pub trait Machine {
     /// Is there a Docker daemon or its socket?
     ///
@@ -33,13 +33,13 @@ pub trait Machine {
     /// When this cannot be determined.
     fn is_installed(&self) -> Result<bool, AccessError>;
 
-    /// What systemd says of its service.
+    /// Reads the state of its service from systemd.
     ///
     /// # Errors
     /// When systemd does not answer.
     fn service(&self) -> Result<Option<Service>, AccessError>;
 
-    /// What the daemon answers to a GET request.
+    /// Sends a GET request to the daemon and returns its answer.
     ///
     /// # Errors
     /// When there is no answer.

@@ -1,4 +1,4 @@
-//! `docker`: does the Docker daemon answer, and which containers does it know?
+//! `docker`: whether the Docker daemon answers, and its containers.
 
 pub mod containers;
 pub mod evaluate;

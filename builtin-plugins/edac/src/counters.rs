@@ -18,7 +18,7 @@ pub struct Dimm {
     pub controller: String,
     /// `dimm3` or `rank3`; empty for what belongs to none.
     pub slot: String,
-    /// What the driver or the operator calls it; may be empty.
+    /// Its name in the driver or by the operator; may be empty.
     pub label: String,
     /// `channel 1 slot 0`; may be empty.
     pub location: String,
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dimms_and_what_belongs_to_none() {
+    fn dimms_and_errors_without_a_dimm_are_read() {
         let at = |path: &str| format!("{ROOT}{path}");
         let files = [
             (at("mc0/ce_noinfo_count"), "3\n"),

@@ -91,12 +91,12 @@ pub fn judge(
     }
     let state = verdict.state(context, "ok").info("data", data(dimms));
     let readings = dimms.iter().zip(&readings);
-    let untold = readings
-        .filter(|(_, reading)| reading.untold > 0)
-        .map(|(dimm, reading)| untold(context, dimm, reading.untold));
+    let unreported = readings
+        .filter(|(_, reading)| reading.unreported > 0)
+        .map(|(dimm, reading)| unreported(context, dimm, reading.unreported));
     let report = Report {
         supported: !dimms.is_empty() || !events.is_empty() || seen_before(),
-        events: untold.collect(),
+        events: unreported.collect(),
         ..Report::of(state)
     };
     (metrics(report, dimms), after)
@@ -262,7 +262,7 @@ fn returned<'a>(
 }
 
 /// The event of errors that only the counter knows of.
-fn untold(context: &CheckContext, dimm: &Dimm, count: u64) -> Event {
+fn unreported(context: &CheckContext, dimm: &Dimm, count: u64) -> Event {
     let entry = MEMORY_UNCORRECTED_ERROR;
     let text = entry.say_otherwise(&[
         ("errors", &count.to_string()),

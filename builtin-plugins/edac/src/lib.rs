@@ -24,7 +24,7 @@ use gpud_sdk::{
 use crate::counters::Dimm;
 use crate::memory::Memory;
 
-/// What a machine lacks where the component does not apply.
+/// The part that a machine lacks where the component does not apply.
 const MISSING: &str = "no memory controller that counts errors (EDAC), and no memory error so far";
 /// Most events that `history` gives.
 const MAX_EVENTS: u32 = 10_000;
@@ -32,7 +32,7 @@ const MAX_EVENTS: u32 = 10_000;
 const MAX_FILE_BYTES: u32 = 4_096;
 /// Four files of each DIMM; the largest machines have 128 DIMMs.
 const MAX_FILES: u32 = 4_096;
-/// Where the counters of the last check are kept.
+/// The key of the stored counters of the last check.
 const COUNTERS: &str = "counters";
 
 /// The checker.

@@ -39,7 +39,7 @@ const MAX_TEXT: usize = 1_200;
 /// Longest name of a subject that the host takes, bytes.
 const MAX_SUBJECT: usize = 128;
 
-/// What a line tells.
+/// The content of a kernel line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Number of the memory controller.
@@ -48,7 +48,7 @@ pub struct Line<'a> {
     pub errors: u32,
     /// Data is lost.
     pub uncorrected: bool,
-    /// What the driver says of it; may be empty.
+    /// The driver's words for it; may be empty.
     pub what: &'a str,
     /// The DIMM.
     pub dimm: &'a str,
@@ -175,7 +175,7 @@ pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
         .collect()
 }
 
-/// What stands before the page, and the page.
+/// Splits a text into the part before the page, and the page.
 fn page(text: &str) -> Option<(&str, &str)> {
     const PAGE: &str = "page:0x";
     text.match_indices(PAGE).find_map(|(at, _)| {

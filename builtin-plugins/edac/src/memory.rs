@@ -14,7 +14,8 @@ struct Tally {
     /// Corrected errors over time.
     corrected: Samples,
     /// Uncorrected errors that became events from the counter alone, or were cleared by an operator.
-    told: u64,
+    #[serde(alias = "told")]
+    reported: u64,
     /// Uncorrected errors up to which an operator set the component healthy.
     cleared: u64,
 }
@@ -33,12 +34,12 @@ pub struct Reading {
     pub corrected: u64,
     /// Uncorrected errors since the boot or the last set-healthy.
     pub uncorrected: u64,
-    /// Of those, the ones that no event tells of.
-    pub untold: u64,
+    /// Of those, the errors that no event reports.
+    pub unreported: u64,
 }
 
 impl Memory {
-    /// What an earlier check of this boot kept; `None` when there was none.
+    /// Restores the values of an earlier check of this boot; `None` when there was none.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Option<Self> {
         let memory: Self = serde_json::from_str(saved?).ok()?;
         (memory.boot == boot_id).then_some(memory)
@@ -82,28 +83,28 @@ impl Memory {
                 }),
                 ..Tally::default()
             });
-            if dimm.uncorrected < tally.cleared || dimm.uncorrected < tally.told {
-                (tally.cleared, tally.told) = (0, 0); // counted from zero
+            if dimm.uncorrected < tally.cleared || dimm.uncorrected < tally.reported {
+                (tally.cleared, tally.reported) = (0, 0); // counted from zero
             }
             if cleared {
                 tally.corrected = Samples::starting_at(dimm.corrected);
-                (tally.cleared, tally.told) = (dimm.uncorrected, dimm.uncorrected);
+                (tally.cleared, tally.reported) = (dimm.uncorrected, dimm.uncorrected);
             }
-            let told = tally.told.saturating_add(logged(dimm));
+            let reported = tally.reported.saturating_add(logged(dimm));
             // What the log already holds when the daemon starts comes after the first check.
-            let untold = if context.trigger == Trigger::Startup {
+            let unreported = if context.trigger == Trigger::Startup {
                 0
             } else {
-                dimm.uncorrected.saturating_sub(told)
+                dimm.uncorrected.saturating_sub(reported)
             };
             readings.push(Reading {
                 corrected: tally
                     .corrected
                     .add(context.now / 1000, window, dimm.corrected),
                 uncorrected: dimm.uncorrected - tally.cleared,
-                untold,
+                unreported,
             });
-            tally.told += untold;
+            tally.reported += unreported;
             if dimm.corrected != 0 || dimm.uncorrected != 0 {
                 after.dimms.insert(id, tally);
             }
@@ -171,11 +172,11 @@ mod tests {
                 &dimm(corrected, uncorrected),
                 |_| logged,
             );
-            let (corrected, uncorrected, untold) = expected;
+            let (corrected, uncorrected, unreported) = expected;
             let expected = Reading {
                 corrected,
                 uncorrected,
-                untold,
+                unreported,
             };
             assert_eq!(readings, [expected], "{uptime}");
             kept = Some(after.save().unwrap());
@@ -194,7 +195,7 @@ mod tests {
             Reading {
                 corrected: 500,
                 uncorrected: 1,
-                untold: 1
+                unreported: 1
             }
         );
         assert_eq!(
@@ -202,7 +203,7 @@ mod tests {
             Reading {
                 corrected: 0,
                 uncorrected: 1,
-                untold: 1
+                unreported: 1
             }
         );
     }

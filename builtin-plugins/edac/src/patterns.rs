@@ -5,14 +5,14 @@ use gpud_builtin_shared::coded::Severity::{Critical, Info};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 1] = [
     "^EDAC MC[0-9]+: [0-9]+ (CE|UE) ",
 ];
 
-/// The memory's code mended an error; only many on one DIMM matter.
+/// The memory's code corrected an error; only many on one DIMM matter.
 pub const MEMORY_CORRECTED_ERROR: Entry = Entry {
     name: "memory_corrected_error",
     severity: Info,
@@ -30,7 +30,7 @@ pub const MEMORY_UNCORRECTED_ERROR: Entry = Entry {
     severity: Critical,
     otherwise: None,
     message: "{errors} uncorrected memory error(s) on {dimm} ({place})",
-    other_message: "{errors} uncorrected memory error(s) on {dimm} ({place}), told by the kernel's counter alone",
+    other_message: "{errors} uncorrected memory error(s) on {dimm} ({place}), reported by the kernel's counter alone",
     actions: &[Reboot, Inspect],
     advice: "",
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),

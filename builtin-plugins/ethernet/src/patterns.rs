@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 11] = [
     r"^bnxt_en [0-9a-fA-F:.]+( [^:]+)?: ((Non-f|F)atal firmware reset event|Firmware (non-)?fatal reset event|Firmware reset aborted|Firmware not responding|Error \(timeout: |Resp cmpl intr err msg: |Driver recovery watchdog, |Error recovery info: |Chip temperature has gone above)",
     "^bnxt_en [0-9a-fA-F:.]+( [^:]+)?: QPLIB: cmdq.* timedout",

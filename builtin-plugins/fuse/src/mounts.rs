@@ -13,7 +13,7 @@ const MINOR_BITS: u32 = 20;
 pub struct Mount {
     /// Type, for example `fuse.sshfs`.
     pub fstype: String,
-    /// What the filesystem calls its source.
+    /// The source, by the filesystem's own name.
     pub source: String,
     /// Where it is mounted.
     pub point: String,

@@ -1,4 +1,4 @@
-//! What a machine of AMD's GPUs has: InfiniBand ports for the fabric between GPUs, and their rate.
+//! The InfiniBand ports of a machine of AMD's GPUs for the fabric between GPUs, and their rate.
 //!
 //! The GPUs are recognised by their PCI ids, so that no driver is needed. An accelerator module (OAM) is only built into
 //! machines of eight, each with a port of 400 Gb/s of its own (AMD's reference design of the platform). A virtual machine
@@ -11,7 +11,7 @@ use crate::product::Expected;
 const MODULES: [&str; 4] = ["1002:74A1", "1002:74A5", "1002:75A0", "1002:75A3"];
 /// GPUs of a machine.
 const GPUS: usize = 8;
-/// What such a machine has.
+/// The ports of such a machine.
 const PORTS: Expected = Expected {
     ports: 8,
     rate: 400,

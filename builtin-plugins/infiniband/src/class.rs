@@ -52,7 +52,7 @@ pub trait Tree {
     fn text(&self, path: &str) -> Result<String, AccessError>;
 }
 
-/// What was read.
+/// The values that were read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Class {
     /// Ports of all devices that were not excluded, by device name as text, then by number.

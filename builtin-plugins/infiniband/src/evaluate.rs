@@ -25,7 +25,7 @@ const NOT_LOADED: &str = "error loading infiniband class devices";
 /// Ports whose files a verdict points to.
 const MAX_EVIDENCE: usize = 16;
 
-/// What a check asks of the machine, besides files.
+/// The questions of a check to the machine, besides files.
 pub trait Machine: Tree {
     /// Whether there are stored events.
     ///
@@ -36,7 +36,7 @@ pub trait Machine: Tree {
     /// Whether anything is kept from check to check; not in `gpud scan`.
     fn remembers(&self) -> bool;
 
-    /// What the last check kept.
+    /// Returns the values that the last check stored.
     ///
     /// # Errors
     /// See above.

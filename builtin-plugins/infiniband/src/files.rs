@@ -1,4 +1,4 @@
-//! What single files of `/sys/class/infiniband` say (`drivers/infiniband/core/sysfs.c`).
+//! Parses single files of `/sys/class/infiniband` (`drivers/infiniband/core/sysfs.c`).
 
 /// State of a port: the word behind the number of `4: ACTIVE` or `5: LinkUp`.
 ///

@@ -43,7 +43,7 @@ pub enum Complaint {
     Refusal,
 }
 
-/// What a line complains of; the first that fits, in this order.
+/// Returns the complaint of a line; the first that matches, in this order.
 pub fn find(text: &str) -> Option<Complaint> {
     let line = of_driver(text)?;
     power(line).or_else(|| {
@@ -67,7 +67,7 @@ fn of_driver(text: &str) -> Option<&str> {
     by.starts_with("mlx5_").then_some(line)
 }
 
-/// What a line says of a module.
+/// A line about a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ModuleEvent<'a> {
     complaint: Complaint,

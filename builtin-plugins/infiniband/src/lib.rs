@@ -42,7 +42,7 @@ const MAX_FILE_BYTES: u32 = 4_096;
 const MAX_ENTRIES: u32 = 1_024;
 /// Names that a PCI function has; one, but for drivers that stack devices.
 const MAX_NAMES: u32 = 16;
-/// What the kernel knows of each PCI device.
+/// The kernel's facts of each PCI device.
 const PCI_DEVICES: &str = "/sys/bus/pci/devices/*/uevent";
 /// The PCI devices of a large machine.
 const MAX_PCI_DEVICES: u32 = 8_192;

@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 4] = [
     r"^(infiniband )?mlx5_.*Detected insufficient power on the PCIe slot \([0-9]+W\)",
     "^(infiniband )?mlx5_.*Port module event.*High Temperature",

@@ -1,4 +1,4 @@
-//! What a product's machines have: InfiniBand ports for the fabric between GPUs, and their rate.
+//! The InfiniBand ports of a product's machines for the fabric between GPUs, and their rate.
 //!
 //! Only boards whose machines are all built alike have an entry: a PCIe card says nothing of the machine it sits in, so
 //! `H100 PCIe`, `H100 NVL`, workstation cards (`RTX A1000` is not an A100) and one-GPU modules (`GH200`) have none. The

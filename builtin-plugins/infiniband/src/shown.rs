@@ -1,4 +1,4 @@
-//! What is shown beside the verdict: metrics, and the ports as a table.
+//! The parts of the report beside the verdict: metrics, and the ports as a table.
 
 use gpud_sdk::Report;
 use serde::Serialize;

@@ -17,12 +17,12 @@ const MAX_LINE: usize = 512;
 const MAX_NAME: usize = 64;
 /// States of one sensor: the specification has 15.
 const MAX_STATES: usize = 16;
-/// What stands in place of a reading where there is none.
+/// The words that replace a missing reading.
 const NO_READING: [&str; 4] = ["No Reading", "Disabled", "Not Readable", "Unknown"];
 
 /// One sensor.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sensor {
+pub struct ListedSensor {
     /// As the board's maker calls it. Where several have the same name, or one that says nothing (`Status`), with what it
     /// belongs to: `Status (power supply 2)`.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct Sensor {
     pub states: Vec<String>,
 }
 
-impl Sensor {
+impl ListedSensor {
     /// Whether any of its states begins like this.
     pub fn is_any(&self, beginnings: &[&str]) -> bool {
         let begins = |state: &String| beginnings.iter().any(|words| state.starts_with(words));
@@ -73,8 +73,8 @@ impl Sensor {
 const BARE: [&str; 3] = ["Status", "Presence", "State"];
 
 /// The sensors, with names that differ.
-pub fn parse(text: &str) -> Vec<Sensor> {
-    let mut sensors: Vec<Sensor> = text
+pub fn parse(text: &str) -> Vec<ListedSensor> {
+    let mut sensors: Vec<ListedSensor> = text
         .lines()
         .filter_map(parse_line)
         .take(MAX_SENSORS)
@@ -102,7 +102,7 @@ pub fn parse(text: &str) -> Vec<Sensor> {
     sensors
 }
 
-/// What a sensor belongs to, in words (table 43-13). Instances from 60h on are counted within their device.
+/// Names the part that a sensor belongs to (table 43-13). Instances from 60h on are counted within their device.
 fn entity(entity: u32, instance: u32) -> String {
     let word = match entity {
         3 => "processor",
@@ -138,7 +138,7 @@ fn entity(entity: u32, instance: u32) -> String {
     format!("{word} {number}")
 }
 
-fn parse_line(line: &str) -> Option<Sensor> {
+fn parse_line(line: &str) -> Option<ListedSensor> {
     if line.len() > MAX_LINE {
         return None;
     }
@@ -153,7 +153,7 @@ fn parse_line(line: &str) -> Option<Sensor> {
         "ns" => None,
         status => Some(Status::parse(status)?),
     };
-    let mut sensor = Sensor {
+    let mut sensor = ListedSensor {
         name: name.get(..name.floor_char_boundary(MAX_NAME))?.to_owned(),
         number,
         status,
@@ -170,7 +170,7 @@ fn parse_line(line: &str) -> Option<Sensor> {
     Some(sensor)
 }
 
-fn read(reading: &str, sensor: &mut Sensor) {
+fn read(reading: &str, sensor: &mut ListedSensor) {
     for (place, part) in reading.split(", ").map(str::trim).enumerate() {
         let value = part.split_once(' ').and_then(|(value, unit)| {
             let value: f64 = value.parse().ok()?;
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn lines() {
-        let shown = |one: &Sensor| {
+        let shown = |one: &ListedSensor| {
             let (value, unit) = one.value.clone().unwrap_or((-1.0, String::new()));
             let status = one.status.map_or("none", Status::label);
             format!(

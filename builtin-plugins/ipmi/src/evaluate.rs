@@ -76,7 +76,7 @@ pub struct Inputs {
     /// The sensors.
     pub sensors: Result<Vec<Sensor>, String>,
     /// The states of the power supplies, where they were asked for.
-    pub supplies: Vec<elist::Sensor>,
+    pub supplies: Vec<elist::ListedSensor>,
 }
 
 /// Judges one reading.

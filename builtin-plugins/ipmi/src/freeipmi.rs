@@ -4,7 +4,7 @@
 //! The state is FreeIPMI's own judgement (`Nominal`, `Warning`, `Critical`, `N/A`), of thresholds and of events alike. Its
 //! words for events are those of the specification; what the catalogue calls otherwise is translated.
 
-use crate::elist::Sensor;
+use crate::elist::ListedSensor;
 use crate::sensors::Status;
 
 /// Sensors that are taken.
@@ -40,12 +40,12 @@ const TRANSLATED: [(&str, &str); 11] = [
 ];
 
 /// The sensors. Names are FreeIPMI's, which are unique with `--entity-sensor-names`.
-pub fn parse(text: &str) -> Vec<Sensor> {
+pub fn parse(text: &str) -> Vec<ListedSensor> {
     let lines = text.lines().filter(|line| line.len() <= MAX_LINE);
     lines.filter_map(parse_line).take(MAX_SENSORS).collect()
 }
 
-fn parse_line(line: &str) -> Option<Sensor> {
+fn parse_line(line: &str) -> Option<ListedSensor> {
     let mut fields = line.splitn(7, ',').map(str::trim);
     fields.next()?.parse::<u32>().ok()?;
     let (name, kind, state) = (fields.next()?, fields.next()?, fields.next()?);
@@ -69,7 +69,7 @@ fn parse_line(line: &str) -> Option<Sensor> {
         unit => unit,
     };
     let value = reading.parse().ok().filter(|value: &f64| value.is_finite());
-    Some(Sensor {
+    Some(ListedSensor {
         name: name.get(..name.floor_char_boundary(MAX_NAME))?.to_owned(),
         // The record's number is not the sensor's.
         number: 0,

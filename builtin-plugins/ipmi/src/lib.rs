@@ -64,7 +64,7 @@ fn by_policy(context: &CheckContext, policy: &Policy, report: Report) -> Result<
     Ok(policy.add(context, past.as_ref(), report))
 }
 
-/// What the controller itself says.
+/// Reads the controller's own answer.
 fn ask_controller(context: &CheckContext, config: &Config) -> Result<Report, Error> {
     if !has_device()? {
         let reason = "no IPMI device (no management controller, or no ipmi_si and ipmi_devintf)";

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use gpud_sdk::EventType;
 use serde::{Deserialize, Serialize};
 
-use crate::elist::Sensor;
+use crate::elist::ListedSensor;
 use crate::log::Entry;
 use crate::sensors::Status;
 use crate::states::{self, SensorType, State, Weight};
@@ -150,7 +150,7 @@ impl Open {
 
     /// Ends the lasting troubles that their sensors no longer show. A sensor without a reading shows nothing, and of
     /// several with one number all have to be well.
-    pub fn compare(&mut self, sensors: &[Sensor]) {
+    pub fn compare(&mut self, sensors: &[ListedSensor]) {
         self.0.retain(|key, _| {
             let (sensor, words, is_gone) = parts(key);
             let Some(state) = state_of(sensor, words) else {
@@ -185,7 +185,7 @@ fn parts(key: &str) -> (&str, &str, bool) {
 
 /// Whether an entry's sensor is this one: by the number that the log writes after the type (`Fan #0x30`), or, where it
 /// writes names (`Battery CMOS Battery`), by that.
-fn is_same(sensor: &str, one: &Sensor) -> bool {
+fn is_same(sensor: &str, one: &ListedSensor) -> bool {
     match number(sensor) {
         Some(number) => one.number == number,
         None => sensor
@@ -204,7 +204,7 @@ fn number(sensor: &str) -> Option<u8> {
     u8::from_str_radix(number, 16).ok()
 }
 
-fn shows_end(sensor: &Sensor, state: &State, is_gone: bool) -> bool {
+fn shows_end(sensor: &ListedSensor, state: &State, is_gone: bool) -> bool {
     let is_within = match sensor.status {
         None => return false,
         Some(status) => status <= Status::NonCritical,

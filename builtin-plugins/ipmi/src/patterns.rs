@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::{Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 3] = [
     "^(ipmi_[a-z]+|IPMI message handler)( [^ ]+)?: .*(KCS in invalid state [0-9]|kcs hosed: |BMC returned (incorrect response|too small a message|0x[0-9a-f]+, retry)|device id demangle failed|Could not set the global enables)",
     "^IPMI Watchdog: (heartbeat |set timeout error|Error)",
@@ -43,7 +43,7 @@ pub const BMC_NOT_FOUND: Entry = Entry {
     name: "bmc_not_found",
     severity: Info,
     otherwise: None,
-    message: "No management controller (BMC) where the firmware says that it is",
+    message: "No management controller (BMC) at the address that the firmware names",
     other_message: "",
     actions: &[],
     advice: "If the machine has a controller, reset it; else leave the module ipmi_si out.",

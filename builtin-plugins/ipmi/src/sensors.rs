@@ -9,7 +9,7 @@ const MAX_SENSORS: usize = 1_024;
 /// Longest name or unit, bytes.
 const MAX_BYTES: usize = 64;
 
-/// Where a sensor is with regard to its thresholds.
+/// The position of a sensor's reading between its thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// Within.

@@ -37,7 +37,7 @@ impl Weight {
     }
 }
 
-/// What a state belongs to.
+/// The kinds of parts that a state belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Any sensor with this event/reading type (table 42-2); a sensor is in one state of it at a time, but for thresholds.

@@ -75,7 +75,7 @@ pub fn judge(context: &CheckContext, config: &Config, machine: &impl Machine) ->
     };
     if let Some(error) = &found.unknown {
         let why = format!(
-            "whether they are built into the kernel cannot be told: {}",
+            "cannot tell whether they are built into the kernel: {}",
             error.text()
         );
         state = state.error(why);

@@ -1,4 +1,4 @@
-//! `kernel-module`: which kernel modules are loaded, and are those there that the operator asks for?
+//! `kernel-module`: the loaded kernel modules, and whether those that the operator requires are among them.
 //!
 //! A module that is built into the kernel is there, too.
 

@@ -1,4 +1,4 @@
-//! How often tasks of one name were reported blocked lately.
+//! Counts how often the kernel recently reported tasks of one name as blocked.
 //!
 //! Kept as text under one key of `state`: the boot id on the first line, then a line per name: times of its reports in
 //! unix milliseconds, separated by commas, a tab, and the name.
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn fits_what_the_host_keeps() {
+    fn the_stored_value_fits_the_bound_of_the_host() {
         let mut blocked = Blocked::restore(None, "b");
         let long = "é".repeat(40_000);
         assert_eq!(blocked.report(&long, 5, 10), 1);

@@ -37,7 +37,7 @@ const HARD_LOCKUP: &str = patterns::HARD_LOCKUP.name;
 const WORKQUEUE: &str = patterns::WORKQUEUE_LOCKUP.name;
 const BLOCKED: &str = patterns::TASK_BLOCKED_REPEATEDLY.name;
 const CLOCK: &str = patterns::CLOCKSOURCE_UNSTABLE.name;
-/// What the gauge tells apart.
+/// The label values of the gauge.
 const KINDS: [&str; 4] = [RCU, HARD_LOCKUP, WORKQUEUE, BLOCKED];
 
 /// Clocks that take about a microsecond to read, or only count ticks: what x86 falls back to.

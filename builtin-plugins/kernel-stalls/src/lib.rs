@@ -27,7 +27,7 @@ use oops::Oops;
 
 /// Name of the component.
 pub const COMPONENT: &str = "kernel-stalls";
-/// What the kernel reads the time from.
+/// The file with the kernel's clock source.
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// Key of the tasks counted so far.
 const BLOCKED: &str = "blocked";

@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 10] = [
     "^(rcu: )?INFO: rcu[^ ]* (self-)?detected (expedited )?stalls? on ",
     r"^rcu: (\\x09)?[ \t]*[0-9]+-",
@@ -81,12 +81,12 @@ pub const TASK_BLOCKED_REPEATEDLY: Entry = Entry {
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// The kernel gave up a clock; a verdict only while it tells the time by a slow one (hpet, acpi_pm, pit, jiffies).
+/// The kernel gave up a clock; a verdict only while it takes the time from a slow one (hpet, acpi_pm, pit, jiffies).
 pub const CLOCKSOURCE_UNSTABLE: Entry = Entry {
     name: "clocksource_unstable",
     severity: Warning,
     otherwise: None,
-    message: "Clocksource {name} is unstable; the kernel no longer tells the time by it",
+    message: "Clocksource {name} is unstable; the kernel no longer takes the time from it",
     other_message: "",
     actions: &[Reboot],
     advice: "Asking for the time is many times slower than usual until a reboot; if it comes back, look at the firmware.",

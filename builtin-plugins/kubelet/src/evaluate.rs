@@ -24,7 +24,7 @@ const FRESH: u64 = 300;
 const MAX_PARTS: usize = 5;
 const ADVICE: &str = "See systemctl status kubelet and journalctl -u kubelet.";
 
-/// Where the answers come from.
+/// The source of the answers: the machine, or a test.
 pub trait Machine {
     /// Is there a kubelet?
     ///
@@ -38,7 +38,7 @@ pub trait Machine {
     /// When this cannot be determined.
     fn is_set_up(&self) -> Result<bool, AccessError>;
 
-    /// What systemd says of its service.
+    /// Reads the state of its service from systemd.
     ///
     /// # Errors
     /// When systemd does not answer.

@@ -1,4 +1,4 @@
-//! `kubelet`: is Kubernetes' agent on this node well, and which pods does it know?
+//! `kubelet`: the health of Kubernetes' agent on this node, and its pods.
 
 pub mod config;
 pub mod evaluate;

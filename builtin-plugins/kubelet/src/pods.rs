@@ -1,4 +1,4 @@
-//! What `GET /pods` of the kubelet's read-only port answers: a `PodList` of Kubernetes' API, v1.
+//! The answer of `GET /pods` of the kubelet's read-only port: a `PodList` of Kubernetes' API, v1.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the dynamic loader knows: `/etc/ld.so.cache` (glibc: `sysdeps/generic/dl-cache.h`). It holds, among other
+//! Reads the cache of the dynamic loader: `/etc/ld.so.cache` (glibc: `sysdeps/generic/dl-cache.h`). It holds, among other
 //! things, the path of every library, each ended by a NUL. Only these paths are taken; the rest is passed over.
 
 /// Longest path (`PATH_MAX`), bytes.

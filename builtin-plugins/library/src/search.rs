@@ -1,4 +1,4 @@
-//! Where libraries are searched, and the outcome.
+//! The folders in which libraries are searched, and the outcome.
 
 use gpud_sdk::AccessError;
 

@@ -21,7 +21,7 @@ use gpud_sdk::incidents::clip;
 
 /// A word that the record uses (`cper_severity_str`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub enum RecordSeverity {
     /// Only reported.
     Info,
     /// The hardware corrected it.
@@ -32,7 +32,7 @@ pub enum Severity {
     Fatal,
 }
 
-impl Severity {
+impl RecordSeverity {
     /// The word.
     pub fn word(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Severity {
         }
     }
 
-    /// What a word means; an unknown word is only reported.
+    /// Parses a word; an unknown word is only reported.
     fn of(word: &str) -> Self {
         match word {
             "corrected" => Self::Corrected,
@@ -61,9 +61,9 @@ pub enum FirmwareLine<'a> {
     /// A record begins.
     Start,
     /// Severity of the record.
-    Event(Severity),
+    Event(RecordSeverity),
     /// A section begins, with this severity.
-    Error(Severity),
+    Error(RecordSeverity),
     /// The unit, in the firmware's words.
     Unit(&'a str),
     /// What the section is about.
@@ -91,7 +91,7 @@ impl<'a> FirmwareLine<'a> {
         }
         let text = text.trim_start_matches(' ');
         let piece = if let Some(word) = text.strip_prefix("event severity: ") {
-            Self::Event(Severity::of(word))
+            Self::Event(RecordSeverity::of(word))
         } else if let Some(unit) = text.strip_prefix("fru_text: ") {
             Self::Unit(clip(unit).trim_end())
         } else if let Some(kind) = text
@@ -102,7 +102,7 @@ impl<'a> FirmwareLine<'a> {
         } else if let Some(rest) = text.strip_prefix("Error ") {
             let (number, word) = rest.split_once(", type: ")?;
             let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            plain.then(|| Self::Error(Severity::of(word)))?
+            plain.then(|| Self::Error(RecordSeverity::of(word)))?
         } else if ["error_type: ", "DIMM location: ", "device_id: "]
             .iter()
             .any(|key| text.starts_with(key))
@@ -125,7 +125,7 @@ pub struct Section {
     /// Reported by the firmware after a reset: an error of the boot before this one.
     pub of_previous_boot: bool,
     /// How serious.
-    pub severity: Severity,
+    pub severity: RecordSeverity,
     /// What it is about, for example `memory error`.
     pub kind: String,
     /// The unit, in the firmware's words; may be empty.
@@ -158,7 +158,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Open {
     mark: Option<u32>,
-    severity: Severity,
+    severity: RecordSeverity,
     unit: String,
     section: Option<Section>,
 }
@@ -178,7 +178,7 @@ impl Assembler {
             let (severity, unit) = (lines.next()?, lines.next()?);
             (boot == boot_id).then(|| Open {
                 mark: mark.parse().ok(),
-                severity: Severity::of(severity),
+                severity: RecordSeverity::of(severity),
                 unit: unit.to_owned(),
                 section: None,
             })
@@ -212,7 +212,7 @@ impl Assembler {
         match piece {
             FirmwareLine::Start => {
                 let done = self.end();
-                self.open = Some(new(Severity::Info));
+                self.open = Some(new(RecordSeverity::Info));
                 done
             }
             FirmwareLine::Event(severity) => {
@@ -236,7 +236,7 @@ impl Assembler {
                 // A record whose beginning was lost says at least that there was an error.
                 let open = match self.open.as_mut().filter(|_| same) {
                     Some(open) => open,
-                    None => self.open.insert(new(Severity::Info)),
+                    None => self.open.insert(new(RecordSeverity::Info)),
                 };
                 open.section = Some(Section {
                     time,

@@ -24,11 +24,11 @@ use gpud_sdk::{
     history, state, sysfs,
 };
 
-/// What a machine lacks where the component does not apply.
+/// The part that a machine lacks where the component does not apply.
 const MISSING: &str = "no processor that reports machine checks, and none so far";
 /// Most events that `history` gives.
 const MAX_EVENTS: u32 = 10_000;
-/// Where a firmware record of which more may come is kept.
+/// The key of the stored firmware record that is not complete yet.
 const RECORD: &str = "record";
 /// A machine with machine-check registers, or with firmware that reports errors, has one of these.
 const SOURCES: [&str; 2] = [

@@ -1,4 +1,4 @@
-//! Kernel lines that stand for themselves.
+//! Kernel lines that need no other line for their meaning.
 //!
 //! | line | source |
 //! |---|---|
@@ -14,7 +14,7 @@
 
 pub use crate::patterns::PATTERNS;
 
-/// What a machine check says of itself.
+/// The severity that a machine check has in its own record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The hardware corrected it.
@@ -82,7 +82,7 @@ impl Check {
     }
 }
 
-/// What a line tells.
+/// The content of a kernel line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding<'a> {
     /// A machine check.

@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 6] = [
     r"^(mce: )?\[Hardware Error\]: (CPU|Machine check: )",
     "^(mce: )?(CPU[0-9]+ BANK[0-9]+ )?CMCI storm (detected|subsided)",
@@ -17,7 +17,7 @@ pub const PATTERNS: [&str; 6] = [
     r"^\{[0-9]+\}\[Hardware Error\]: Hardware error from APEI",
 ];
 
-/// The hardware mended an error; only many of one place matter.
+/// The hardware corrected an error; only many of one place matter.
 pub const MACHINE_CHECK_CORRECTED: Entry = Entry {
     name: "machine_check_corrected",
     severity: Info,
@@ -77,48 +77,48 @@ pub const MACHINE_CHECK_PANIC: Entry = Entry {
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// The firmware tells of something that is no error.
+/// The firmware reports an event that is no error.
 pub const FIRMWARE_ERROR_INFO: Entry = Entry {
     name: "firmware_error_info",
     severity: Info,
     otherwise: None,
-    message: "info hardware error{before} told by the firmware: {place}",
+    message: "info hardware error{before} reported by the firmware: {place}",
     other_message: "",
     actions: &[],
     advice: "",
     verdict: None,
 };
 
-/// The firmware tells of an error that the hardware mended.
+/// The firmware reports an error that the hardware corrected.
 pub const FIRMWARE_ERROR_CORRECTED: Entry = Entry {
     name: "firmware_error_corrected",
     severity: Info,
     otherwise: None,
-    message: "corrected hardware error{before} told by the firmware: {place}",
+    message: "corrected hardware error{before} reported by the firmware: {place}",
     other_message: "",
     actions: &[Inspect],
     advice: "",
     verdict: Some(Verdict { unhealthy: false, at_least: 100, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
-/// The firmware tells of an error that was not mended; the system can go on.
+/// The firmware reports an error that was not corrected; the system can go on.
 pub const FIRMWARE_ERROR_RECOVERABLE: Entry = Entry {
     name: "firmware_error_recoverable",
     severity: Critical,
     otherwise: Some(Warning),
-    message: "recoverable hardware error{before} told by the firmware: {place}",
+    message: "recoverable hardware error{before} reported by the firmware: {place}",
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// The firmware tells of an error after which the system cannot go on; mostly of the boot before.
+/// The firmware reports an error after which the system cannot go on; mostly of the previous boot.
 pub const FIRMWARE_ERROR_FATAL: Entry = Entry {
     name: "firmware_error_fatal",
     severity: Fatal,
     otherwise: None,
-    message: "fatal hardware error{before} told by the firmware: {place}",
+    message: "fatal hardware error{before} reported by the firmware: {place}",
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
@@ -161,7 +161,7 @@ pub const MEMORY_FAILURE: Entry = Entry {
     verdict: None,
 };
 
-/// A page with lost data could not be taken out of use; who reads it gets wrong data or dies.
+/// A page with lost data could not be taken out of use; a process that reads it gets wrong data or is killed.
 pub const MEMORY_FAILURE_UNHANDLED: Entry = Entry {
     name: "memory_failure_unhandled",
     severity: Warning,

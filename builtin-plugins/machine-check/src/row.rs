@@ -1,4 +1,4 @@
-//! What was found, as events.
+//! Turns parsed lines into events.
 //!
 //! Which, and of what type: `catalog/patterns.json`.
 //!
@@ -68,7 +68,7 @@ pub fn events(
     (events, keep)
 }
 
-/// What an event is made of.
+/// The parts of an event.
 struct EventDraft {
     entry: Entry,
     event_type: EventType,
@@ -220,10 +220,10 @@ fn of_section(context: &CheckContext, section: &Section) -> Event {
     let place = section.place();
     let place = cut(&place).to_owned();
     let entry = match section.severity {
-        firmware::Severity::Info => patterns::FIRMWARE_ERROR_INFO,
-        firmware::Severity::Corrected => patterns::FIRMWARE_ERROR_CORRECTED,
-        firmware::Severity::Recoverable => patterns::FIRMWARE_ERROR_RECOVERABLE,
-        firmware::Severity::Fatal => patterns::FIRMWARE_ERROR_FATAL,
+        firmware::RecordSeverity::Info => patterns::FIRMWARE_ERROR_INFO,
+        firmware::RecordSeverity::Corrected => patterns::FIRMWARE_ERROR_CORRECTED,
+        firmware::RecordSeverity::Recoverable => patterns::FIRMWARE_ERROR_RECOVERABLE,
+        firmware::RecordSeverity::Fatal => patterns::FIRMWARE_ERROR_FATAL,
     };
     let event_type = if section.is_pcie() {
         entry.other_type()
@@ -243,7 +243,7 @@ fn of_section(context: &CheckContext, section: &Section) -> Event {
     {
         message.push_str(&format!(", {}", cut(what)));
     }
-    let corrected = section.severity == firmware::Severity::Corrected;
+    let corrected = section.severity == firmware::RecordSeverity::Corrected;
     let draft = EventDraft {
         entry,
         event_type,

@@ -49,7 +49,7 @@ const SETTING: &str = "Set it as the site expects.";
 /// Stands for what was not given.
 const NOT_GIVEN: u64 = u64::MAX;
 
-/// What the operator expects.
+/// The operator's expectations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pages: BTreeMap<String, f64>,
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_does_not_have_is_off() {
+    fn features_that_a_kernel_lacks_are_off() {
         let context = test_context("memory-numa", 1_000);
         let facts = Facts {
             nodes: Vec::new(),

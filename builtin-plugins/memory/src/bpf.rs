@@ -2,7 +2,7 @@
 
 use gpud_sdk::AccessError;
 
-/// What was made of one reading, or in words what is wrong with the file.
+/// The result of one reading, or the fault of the file in words.
 pub type Answer = Result<Bpf, String>;
 
 /// One reading.

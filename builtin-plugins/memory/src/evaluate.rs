@@ -3,7 +3,7 @@
 use gpud_sdk::{AccessError, CheckContext, HealthState, Report};
 
 use crate::bpf;
-use crate::procfs::Memory;
+use crate::procfs::HostMemory;
 
 /// Below this much available memory (100 MiB, where kubelet begins to evict by default) the daemon's log says so.
 const LOW_AVAILABLE_BYTES: u64 = 100 << 20;
@@ -28,7 +28,7 @@ pub fn judge(
     meminfo: Result<String, AccessError>,
     bpf: impl FnOnce() -> Result<bpf::Answer, AccessError>,
 ) -> Result<Verdict, AccessError> {
-    let memory = Memory::parse(&meminfo?).map_err(AccessError::Other)?;
+    let memory = HostMemory::parse(&meminfo?).map_err(AccessError::Other)?;
     let percent = memory.used_percent();
     let used_percent = format!("{percent:.2}");
     let data = |bpf| data(&memory, &used_percent, bpf);
@@ -52,8 +52,8 @@ pub fn judge(
 }
 
 /// The `data` document.
-fn data(memory: &Memory, used_percent: &str, bpf_jit_buffer_bytes: u64) -> String {
-    let Memory {
+fn data(memory: &HostMemory, used_percent: &str, bpf_jit_buffer_bytes: u64) -> String {
+    let HostMemory {
         total,
         free,
         available,

@@ -27,9 +27,9 @@ const MAX_VMALLOCINFO_BYTES: u32 = 4 << 20;
 /// How often it is read. Each thread's stack is an area, so the kernel takes up to 100 ms to write it, and the size of
 /// BPF programs is shown, not judged.
 const VMALLOCINFO_EVERY_MS: u64 = 60 * 60_000;
-/// Where its figure is stored in the meantime.
+/// The key of its figure, stored from check to check.
 const BPF_KEY: &str = "bpf";
-/// Where an OOM kill of which only a part has been seen waits for the rest.
+/// The key of a stored OOM kill whose lines are not complete yet.
 const PENDING_KEY: &str = "oom";
 
 /// The checker.

@@ -20,7 +20,7 @@ const MERGE_SECONDS: u32 = 60;
 /// The cgroup of the machine as a whole.
 const ROOT: &str = "/";
 
-/// Where in a kill the log is.
+/// The position of the log within a kill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Matcher {
     /// Between two kills.

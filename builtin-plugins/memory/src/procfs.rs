@@ -2,7 +2,7 @@
 
 /// Host memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Memory {
+pub struct HostMemory {
     /// All that the kernel manages.
     pub total: u64,
     /// Used by nothing.
@@ -15,7 +15,7 @@ pub struct Memory {
     pub vmalloc_used: u64,
 }
 
-impl Memory {
+impl HostMemory {
     /// Reads `Name: ‹n› kB` lines; names that are not there count as 0, except `MemTotal`. Kernels before 3.14 do
     /// not estimate what is available: page cache, reclaimable slabs and free memory are taken then.
     ///
@@ -87,8 +87,8 @@ mod tests {
     fn meminfo_is_read() {
         let text = "MemTotal:     2000 kB\nMemFree:  500 kB\nMemAvailable: 1500 kB\nBuffers: x\nCached: 300 kB\n\
                     SwapCached: 7 kB\nSReclaimable: 100 kB\nVmallocTotal:   34359738367 kB\nVmallocUsed: 9 kB\n";
-        let memory = Memory::parse(text).unwrap();
-        let expected = Memory {
+        let memory = HostMemory::parse(text).unwrap();
+        let expected = HostMemory {
             total: 2000 << 10,
             free: 500 << 10,
             available: 1500 << 10,
@@ -97,7 +97,7 @@ mod tests {
         };
         assert_eq!(memory, expected);
         assert_eq!((memory.used(), memory.used_percent()), (500 << 10, 25.0));
-        let old = Memory::parse(&text.replace("MemAvailable", "Other")).unwrap();
+        let old = HostMemory::parse(&text.replace("MemAvailable", "Other")).unwrap();
         assert_eq!(old.available, 900 << 10);
     }
 
@@ -110,14 +110,14 @@ mod tests {
             ("MemTotal:", "/proc/meminfo: \"MemTotal:\""),
         ];
         for (text, expected) in cases {
-            assert_eq!(Memory::parse(text), Err(expected.to_owned()));
+            assert_eq!(HostMemory::parse(text), Err(expected.to_owned()));
         }
     }
 
     proptest! {
         #[test]
         fn any_text_is_survived(text in "(MemTotal: *[0-9]{0,20} kB\n)?.*") {
-            let _ = Memory::parse(&text).map(|memory| memory.used_percent());
+            let _ = HostMemory::parse(&text).map(|memory| memory.used_percent());
         }
     }
 }

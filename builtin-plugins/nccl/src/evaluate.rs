@@ -61,7 +61,7 @@ pub fn check(
     })
 }
 
-/// What the kernel log says now: the answer to a scan and to a manual trigger. The crashes are the report's events.
+/// Judges the present kernel log: the answer to a scan and to a manual trigger. The crashes are the report's events.
 pub fn scan(
     context: &CheckContext,
     driver: &Driver,

@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry};
 /// Version of the catalogue.
 pub const VERSION: u32 = 2;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 3] = [
     r"^(.{1,60}\[[0-9]+\]: )?segfault at .*in libnccl\.so",
     r"^traps: .*\] general protection.* in libnccl\.so",

@@ -14,7 +14,7 @@ use crate::interface::{Bond, Interface, ROOT};
 
 const HOUR: u64 = 3_600;
 const KIND: &str = "network-interface";
-const UNKNOWN_SPEED: &str = "Expect a speed of 0 where none is told (virtual machines).";
+const UNKNOWN_SPEED: &str = "Expect a speed of 0 where none is reported (virtual machines).";
 const LINK: &str = "Check the cable, the transceiver and the port of the switch.";
 
 /// The state of one interface that is retained from check to check.
@@ -190,7 +190,7 @@ fn bonded(interface: &Interface, bond: &Bond, all: &[Interface]) -> Vec<Finding>
         .collect()
 }
 
-/// What is different from before.
+/// Returns the differences from the former check.
 fn changed(
     context: &CheckContext,
     config: &Config,

@@ -17,7 +17,7 @@ use gpud_sdk::AccessError;
 /// Where all interfaces are.
 pub const ROOT: &str = "/sys/class/net";
 
-/// What of an interface is judged.
+/// The judged facts of an interface.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Interface {
     /// Name.

@@ -27,7 +27,7 @@ pub const ERRORS: &str = "network_interface_errors";
 /// Gauge: dropped packets.
 pub const DROPPED: &str = "network_interface_dropped_packets";
 
-/// Where the counters are kept.
+/// The key of the stored counters.
 const HISTORY: &str = "history";
 /// Interfaces that are looked at, 14 files each: what a call may ask of the host is bounded.
 const MAX_INTERFACES: usize = 128;

@@ -1,4 +1,4 @@
-//! What an operator can set.
+//! The configuration that an operator can set.
 
 use gpud_builtin_shared::settings::Settings;
 use serde_json::Value;
@@ -29,7 +29,7 @@ const MAX_NAME: usize = 128;
 /// A place to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// What the operator calls it.
+    /// The operator's name for it.
     pub name: String,
     /// Name or IPv4 address.
     pub host: String,

@@ -37,7 +37,7 @@ pub const SCHEMA: &str = r#"{
   }
 }"#;
 
-const CONNTRACK_ADVICE: &str = "Raise net.netfilter.nf_conntrack_max, or look for who opens so many connections (conntrack -L).";
+const CONNTRACK_ADVICE: &str = "Raise net.netfilter.nf_conntrack_max, or look for the program that opens so many connections (conntrack -L).";
 const PORTS_ADVICE: &str =
     "Widen net.ipv4.ip_local_port_range, or let programs reuse their connections.";
 
@@ -128,7 +128,7 @@ pub fn judge(
     (report, after)
 }
 
-/// What is wrong with the table of tracked connections, and how full it is in words.
+/// Returns the findings about the table of tracked connections, and its fill level in words.
 fn connections(
     config: &Config,
     table: &Conntrack,

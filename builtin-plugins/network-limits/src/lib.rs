@@ -27,7 +27,7 @@ const PROC_NET: &str = "/proc/self/net";
 const MAX_STAT_BYTES: u32 = 1 << 20;
 /// Some 28,000 sockets of 150 bytes.
 const MAX_TABLE_BYTES: u32 = 4 << 20;
-/// Where the counter of dropped packets is kept.
+/// The key of the stored counter of dropped packets.
 const DROPS: &str = "drops";
 
 /// The checker.

@@ -4,9 +4,9 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 4] = [
     "^nf_conntrack: (nf_conntrack: )?(table full(,| in )|expectation table full)",
     "^(neighbour: [a-z_]+: neighbor table overflow!|(ipv4: )?[Nn]eighbou?r table overflow)",
@@ -22,7 +22,7 @@ pub const CONNTRACK_TABLE_FULL: Entry = Entry {
     message: "Connection tracking table was full, packets were dropped",
     other_message: "",
     actions: &[],
-    advice: "Raise net.netfilter.nf_conntrack_max, or look for who opens so many connections (conntrack -L).",
+    advice: "Raise net.netfilter.nf_conntrack_max, or look for the program that opens so many connections (conntrack -L).",
     verdict: None,
 };
 
@@ -58,7 +58,7 @@ pub const TCP_OUT_OF_MEMORY: Entry = Entry {
     message: "TCP was out of memory",
     other_message: "",
     actions: &[],
-    advice: "Raise net.ipv4.tcp_mem, or look for programs that do not read what they are sent (ss -tm).",
+    advice: "Raise net.ipv4.tcp_mem, or look for programs that do not read the data of their sockets (ss -tm).",
     verdict: None,
 };
 

@@ -1,4 +1,4 @@
-//! What an operator can set.
+//! The configuration that an operator can set.
 
 use serde::Deserialize;
 
@@ -116,7 +116,7 @@ impl Group {
         Ok(())
     }
 
-    /// Where the volume is, without superfluous slashes.
+    /// Returns the path of the volume, without superfluous slashes.
     pub fn volume(&self) -> String {
         joined(&self.volume_path)
     }

@@ -1,4 +1,4 @@
-//! The verdict: a hang in the kernel log comes first, since volumes of a client that hangs are better left alone.
+//! The verdict: a hang in the kernel log is judged first, since volumes of a client that hangs are better left alone.
 
 use gpud_sdk::history::{Reboot, StoredEvent};
 use gpud_sdk::{AccessError, CheckContext, HealthState, Report, Subject, Trigger};

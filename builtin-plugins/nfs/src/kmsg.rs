@@ -37,7 +37,7 @@ const WRITEBACK: [&str; 4] = [
     "nfs_writepages_callback+0x",
 ];
 
-/// What a line tells.
+/// The content of a kernel line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
     /// This server does not answer.
@@ -78,7 +78,7 @@ pub fn subject(server: &str) -> Subject {
     Subject::Other(("nfs-server".to_owned(), cut(server, MAX_SUBJECT).to_owned()))
 }
 
-/// What a kernel line tells of NFS; the first that fits.
+/// Returns the NFS event of a kernel line; the first that matches.
 pub fn find(line: &str) -> Option<Line<'_>> {
     if let Some(server) = server(line, " not responding") {
         return Some(Line::NotResponding(server));

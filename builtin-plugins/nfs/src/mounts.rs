@@ -1,4 +1,4 @@
-//! What is mounted where: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
+//! Reads the mount points: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
 
 pub use gpud_builtin_shared::mounts::is_network;
 use gpud_builtin_shared::mounts::unescape;

@@ -5,16 +5,16 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 3] = [
     "^nfs: server [^ ]+ (not responding|OK)",
     "^(NFS: )?nfs4_reclaim_open_state: Lock reclaim failed",
     r"^.{0,40}nfs_(lock_and_join_requests|wb_all|page_async_flush|writepages_callback)\+0x[0-9a-f]",
 ];
 
-/// A server has not answered for minutes; whoever uses its volumes waits. (The server's name follows the message.)
+/// A server has not answered for minutes; processes that use its volumes wait. (The server's name follows the message.)
 pub const NFS_SERVER_NOT_RESPONDING: Entry = Entry {
     name: "nfs_server_not_responding",
     severity: Warning,

@@ -1,4 +1,4 @@
-//! How long what held a GPU's clocks back: counters of the driver, in nanoseconds since it was loaded.
+//! The time for which each reason held a GPU's clocks back: counters of the driver, in nanoseconds since it was loaded.
 
 use gpud_builtin_nvidia_common::fields::Fields;
 use gpud_sdk::AccessError;

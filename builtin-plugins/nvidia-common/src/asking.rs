@@ -65,7 +65,7 @@ impl<T> GpuAnswer<T> {
     }
 }
 
-/// What there was to see: all GPUs in NVML's order.
+/// The answers of all GPUs in NVML's order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenNow<T> {
     /// Product name of the first GPU as NVML gives it; empty when it could not be asked.
@@ -97,7 +97,7 @@ impl<T> SeenNow<T> {
     }
 }
 
-/// What all GPUs are asked, in one call for all of them.
+/// The questions to all GPUs, asked in one call.
 pub struct Questions<'a> {
     first: &'a [Question],
     further: &'a dyn Fn(&Answers) -> Vec<Question>,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_say_what_was_tried() {
+    fn failures_name_the_attempted_call() {
         let error = || AccessError::Other("nvmlX of GPU 0: Unknown Error".into());
         let failed: Result<u32, _> = Err(error());
         let failure = failed.trying("failed to get x").unwrap_err();

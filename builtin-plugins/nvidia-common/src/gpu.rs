@@ -3,7 +3,7 @@
 use gpud_sdk::nvml::{Answers, Identity};
 use gpud_sdk::{GpuId, Subject};
 
-/// What the host calls a GPU that could not be opened even once, before its index.
+/// The host's name for a GPU that could never be opened, before its index.
 const STRANGER: &str = "unknown-gpu-";
 
 /// A GPU, by what is known of it.
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_what_is_known() {
+    fn known_facts_are_named() {
         let gpu = |uuid: &str, bus_id: &str| Gpu {
             uuid: uuid.into(),
             bus_id: bus_id.into(),

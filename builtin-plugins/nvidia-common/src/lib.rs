@@ -1,4 +1,4 @@
-//! What the checkers of NVIDIA GPUs have in common. Not a component by itself: the checkers link it, and what one of them
+//! Functions and types that the checkers of NVIDIA GPUs share. Not a component by itself: the checkers link it, and what one of them
 //! does not use is not in its guest.
 //!
 //! Such a checker asks each GPU for a plain struct ([`asking::check`]), and its `evaluate` makes a report of the answers:

@@ -1,4 +1,4 @@
-//! What NVIDIA's products can do, by NVML's name of them.
+//! The abilities of NVIDIA's products, by NVML's name of them.
 //!
 //! NVML itself is no help with memory errors: it answers the question for rows on consumer boards, too. What is known is
 //! in `catalog/products.json`, with its sources.

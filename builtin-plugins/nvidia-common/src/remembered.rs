@@ -1,4 +1,4 @@
-//! What a checker keeps from check to check, as JSON under one key of its state.
+//! Stores a checker's values from check to check, as JSON under one key of its state.
 
 use gpud_sdk::{AccessError, log, state};
 use serde::{Serialize, de::DeserializeOwned};

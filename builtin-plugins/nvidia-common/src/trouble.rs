@@ -1,4 +1,4 @@
-//! What is to be said of GPUs that did not answer.
+//! Describes GPUs that did not answer.
 //!
 //! A GPU that is lost or wants a reset is broken, and so says the driver. One that does not come back is not to be trusted
 //! with work, but nobody knows why. A call that fails otherwise proves nothing about the hardware, so no action is

@@ -1,4 +1,4 @@
-//! What a GPU tells of its ECC.
+//! A GPU's answers about ECC.
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{Asking, Failure, IfSupported};
@@ -19,7 +19,7 @@ const PLACES: [MemoryLocation; 7] = [
 ];
 const ERRORS: [EccError; 2] = [EccError::Corrected, EccError::Uncorrected];
 const PERIODS: [EccPeriod; 2] = [EccPeriod::Aggregate, EccPeriod::Volatile];
-/// What every GPU is asked.
+/// The questions to every GPU.
 pub const QUESTIONS: [Question; 5] = [
     Question::EccMode,
     Question::EccTotal((EccError::Corrected, EccPeriod::Aggregate)),
@@ -94,7 +94,7 @@ pub struct Pair {
     pub uncorrected: Option<u64>,
 }
 
-/// What a GPU is asked.
+/// The questions to a GPU.
 pub trait Source {
     /// On or off, now and after the next reset.
     ///

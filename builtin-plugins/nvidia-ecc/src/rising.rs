@@ -26,7 +26,7 @@ pub struct LastReading {
     pub exceeded: bool,
 }
 
-/// What all GPUs said last, by UUID. The counters are those of the boards, so they outlast a boot.
+/// The last answers of all GPUs, by UUID. The counters are those of the boards, so they outlast a boot.
 pub type Memory = BTreeMap<String, LastReading>;
 
 /// Returns the events since the last check, and what to remember. A GPU that says nothing now keeps what it said. One that is

@@ -1,4 +1,4 @@
-//! How errors of on-chip memory (SRAM) are shown: words, rows of the document, and metrics.
+//! Shows errors of on-chip memory (SRAM): words, rows of the document, and metrics.
 
 use gpud_builtin_nvidia_common::{Gpu, SeenNow};
 use gpud_sdk::Report;

@@ -1,4 +1,4 @@
-//! What the tests of this component share.
+//! Functions that the tests of this component share.
 
 use gpud_sdk::nvml::SramEccStatus;
 

@@ -11,7 +11,7 @@ use crate::bus::Bus;
 use crate::config::Config;
 use crate::fabric::{Fabric, Row};
 
-/// What there is besides GPUs.
+/// The devices besides GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Node {
     /// The PCI bus, if it could be read.
@@ -35,7 +35,7 @@ struct Document<'a> {
     fabric_state_reason: &'a str,
 }
 
-/// What a step found.
+/// The result of a step.
 #[derive(Debug, Default)]
 struct Verdict {
     /// Reasons so far.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// What a GPU says.
+/// The readings of one GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fabric {
     /// The cluster's UUID; empty if it is in none.
@@ -57,7 +57,7 @@ impl Fabric {
         self.state != 0
     }
 
-    /// What is not as it should be, sorted.
+    /// Returns the faults, sorted.
     pub fn issues(&self) -> Vec<String> {
         let mut issues = Vec::new();
         if self.state != COMPLETED {

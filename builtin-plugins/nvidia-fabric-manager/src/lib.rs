@@ -23,7 +23,7 @@ use crate::fabric::Fabric;
 
 /// Name of the component.
 pub const COMPONENT: &str = "accelerator-nvidia-fabric-manager";
-/// Where packages put the manager.
+/// The paths at which packages install the manager.
 const PROGRAMS: [&str; 6] = [
     "/usr/bin/nv-fabricmanager",
     "/usr/sbin/nv-fabricmanager",
@@ -93,7 +93,7 @@ fn ask(gpu: &Answers) -> Result<Option<Fabric>, Failure> {
     }))
 }
 
-/// What the manager logged since the last check.
+/// Reads the manager's log lines since the last check.
 fn news(context: &CheckContext) -> Result<Vec<Event>, AccessError> {
     let before = remembered::read()?;
     let (events, now) = reader::read(context, &before);

@@ -15,7 +15,7 @@ pub const LOOK_BACK_MS: u64 = 3 * 24 * 60 * 60 * 1000;
 const BOOTS_FOR_INSPECTION: usize = 2;
 /// The same numbers in the same boot are one event a day.
 const MERGE_SECONDS: u32 = 24 * 60 * 60;
-/// What the host calls a GPU that could not be opened even once, before its index.
+/// The host's name for a GPU that could never be opened, before its index.
 const STRANGER: &str = "unknown-gpu-";
 
 /// The last mismatch between found and expected GPUs.

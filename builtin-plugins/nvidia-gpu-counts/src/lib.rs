@@ -1,4 +1,4 @@
-//! `accelerator-nvidia-gpu-counts`: are as many GPUs there as the operator says there should be?
+//! `accelerator-nvidia-gpu-counts`: whether there are as many GPUs as the operator expects.
 
 pub mod config;
 pub mod evaluate;

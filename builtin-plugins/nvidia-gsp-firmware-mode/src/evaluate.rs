@@ -17,7 +17,7 @@ use crate::config::Config;
 pub const ENABLED: &str = "accelerator_nvidia_gsp_firmware_mode_enabled";
 /// Name of the event.
 pub const EVENT: &str = "nvidia_gsp_firmware_mode_unexpected";
-const ADVICE: &str = "Set NVreg_EnableGpuFirmware of the module nvidia as wanted, and load the driver anew or reboot.";
+const ADVICE: &str = "Set NVreg_EnableGpuFirmware of the module nvidia as wanted, and load the driver again or reboot.";
 
 fn mode(identity: &Identity, fact: &str) -> Option<bool> {
     match identity.fact(fact)? {

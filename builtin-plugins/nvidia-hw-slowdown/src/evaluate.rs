@@ -183,7 +183,7 @@ pub fn evaluate(
     (report, minutes)
 }
 
-/// What one look says, which is no verdict.
+/// Describes one reading, which is no verdict.
 fn now_only(seen: &SeenNow<Option<u64>>) -> String {
     let uuids = text::join(slowed(seen).map(|(gpu, _)| &gpu.uuid), ", ");
     match uuids.is_empty() {

@@ -16,14 +16,14 @@ const COMPARED: [(&str, &str); 3] = [
     ("inforom-image", "InfoROM"),
     ("gsp-firmware", "GSP firmware"),
 ];
-/// What the host calls a GPU that could not be opened even once, before its index.
+/// The host's name for a GPU that could never be opened, before its index.
 const STRANGER: &str = "unknown-gpu-";
 /// MIG devices that are shown of a GPU; hardware has 7 GPU instances, mostly with one compute instance each.
 const MAX_PARTS: usize = 14;
 /// Versions of one fact that a text names.
 const MAX_VERSIONS: usize = 4;
 
-/// What NVML says.
+/// The answers of NVML.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
     /// Version of the driver.

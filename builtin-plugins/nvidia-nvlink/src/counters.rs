@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// NVML field of [`Kind::Effective`], by which it is seen whether a GPU has the counters of Blackwell.
 pub const EFFECTIVE_FIELD: u32 = 219;
 
-/// What a counter counts.
+/// The kinds of errors that a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Packets that were sent again.

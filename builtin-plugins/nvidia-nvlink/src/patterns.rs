@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 2] = [
     "^NVRM: .*knvlinkUpdatePostRxDetectLinkMask_[A-Za-z0-9_]+: Failed to update Rx Detect Link mask!",
     "^NVRM: .*knvlinkDiscoverPostRxDetLinks_[A-Za-z0-9_]+: Getting peer[0-9]+",
@@ -21,7 +21,7 @@ pub const NVLINK_POST_RX_DETECT_FAILURE: Entry = Entry {
     message: "NVIDIA driver failed to update an NVLink post-RX-detection link mask",
     other_message: "",
     actions: &[Reboot],
-    advice: "Reboot, so that the driver looks for the links anew; if it comes back, have the NVLink connections looked at.",
+    advice: "Reboot, so that the driver looks for the links again; if the error returns, have the NVLink connections looked at.",
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 

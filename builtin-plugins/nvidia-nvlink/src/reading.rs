@@ -1,4 +1,4 @@
-//! What each GPU says of its links, and each pair of GPUs of the way between them.
+//! The answers of each GPU about its links, and of each pair of GPUs about the path between them.
 
 use gpud_builtin_nvidia_common::GpuAnswer;
 

@@ -1,4 +1,4 @@
-//! What rising error counters mean: findings and events.
+//! Turns rising error counters into findings and events.
 
 use gpud_builtin_nvidia_common::{Gpu, GpuFinding, text};
 use gpud_sdk::{CheckContext, Event, EventType, RepairAction};
@@ -30,7 +30,7 @@ pub enum Weight {
 pub struct Rises {
     /// The GPU.
     pub gpu: Gpu,
-    /// What rose; not empty.
+    /// The counters that rose; not empty.
     pub rises: Vec<Rise>,
     /// Time since the look before, milliseconds; `None` where it is not known.
     pub after_ms: Option<u64>,

@@ -19,7 +19,7 @@ pub const MAX_GENERATION: &str = "accelerator_nvidia_pcie_link_max_generation";
 /// Lanes.
 pub const MAX_WIDTH: &str = "accelerator_nvidia_pcie_link_max_width";
 
-const ADVICE: &str = "Reseat the GPU or its riser and look at the slot; a link that trains anew at a reboot may come back for a while.";
+const ADVICE: &str = "Reseat the GPU or its riser and look at the slot; a link that trains again at a reboot may come back for a while.";
 const DEMAND_ADVICE: &str =
     "Look at the slot and the machine's settings: the link cannot do what is asked of it.";
 

@@ -1,4 +1,4 @@
-//! How many checks in a row found what, by GPU.
+//! Counts the checks in a row with the same result, by GPU.
 
 use std::collections::BTreeMap;
 

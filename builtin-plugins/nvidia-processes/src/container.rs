@@ -9,7 +9,7 @@
 //! An id has 64 hexadecimal digits. A uid is written with `_` for `-` in systemd's names; that of a static pod has 32
 //! digits and no dashes. Names of containers and pods are not to be had from here.
 
-/// Where a process is at home. Both are `None` for one of the machine itself.
+/// The container and the pod of a process. Both are `None` for a process of the machine itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Home {
     /// Id of its container.

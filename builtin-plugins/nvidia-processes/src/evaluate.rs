@@ -37,7 +37,7 @@ pub struct Process {
     pub facts: Facts,
 }
 
-/// What a GPU says.
+/// The readings of one GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
     /// Its processes; `None` where it cannot tell.

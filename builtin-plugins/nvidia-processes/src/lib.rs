@@ -35,7 +35,7 @@ pub struct Processes;
 /// What a GPU says: its processes, and what they used, each if it can tell.
 type Answer = (Option<Vec<ComputeProcess>>, Option<Vec<ProcessUtilization>>);
 
-/// What GPUs with processes are asked further.
+/// Further questions to GPUs with processes.
 fn further(gpu: &Answers) -> Vec<Question> {
     match gpu.compute_processes().as_deref() {
         Err(_) | Ok([]) => Vec::new(),
@@ -74,7 +74,7 @@ impl Checker for Processes {
     }
 }
 
-/// What may still be read.
+/// The remaining budget of reads.
 struct Budget {
     processes: usize,
     environments: usize,
@@ -110,7 +110,7 @@ fn look(seen: &SeenNow<Answer>) -> SeenNow<Reading> {
     }
 }
 
-/// What the kernel says of a process, unless it is gone.
+/// Reads the kernel's facts of a process, unless it ended.
 fn facts(pid: u32, boot: Boot, budget: &mut Budget) -> Option<Facts> {
     let Some(left) = budget.processes.checked_sub(1) else {
         return Some(Facts::default());

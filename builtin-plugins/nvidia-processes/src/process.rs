@@ -1,4 +1,4 @@
-//! What the kernel says of a process (proc(5)).
+//! Facts of a process that the kernel reports (proc(5)).
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 
 use gpud_sdk::{Health, RepairAction};
 
-/// What the driver wants.
+/// The action that the driver requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.

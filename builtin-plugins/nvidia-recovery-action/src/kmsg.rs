@@ -29,9 +29,9 @@ const NUMBER: &str = "recovery_action";
 pub struct Change {
     /// PCI id without function, in lower case with a four-digit domain: `0000:3b:00`.
     pub device: String,
-    /// What the driver wanted before.
+    /// The action that the driver requested before.
     pub from: Action,
-    /// What it wants now.
+    /// The action that it requests now.
     pub to: Action,
 }
 
@@ -102,7 +102,7 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     Some(event.merged_by(key, MERGE_SECONDS))
 }
 
-/// What an event says that the driver wants, if it is one of these.
+/// Returns the action that the driver requests in an event, if it is one of these.
 pub fn wanted(event: &Event) -> Option<Action> {
     if ![CHANGED.name, CLEARED.name].contains(&event.name.as_str()) {
         return None;

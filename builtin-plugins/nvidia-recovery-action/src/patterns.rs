@@ -5,14 +5,14 @@ use gpud_builtin_shared::coded::Severity::{Critical, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 1] = [
     r"^NVRM: Xid \(.*\): 154, .*GPU recovery action changed from 0x[0-9a-fA-F]+.* to 0x[0-9a-fA-F]+",
 ];
 
-/// The driver wants something done with a GPU before it is used again: mostly a reset or a reboot.
+/// The driver requests an action for a GPU before its next use: mostly a reset or a reboot.
 pub const GPU_RECOVERY_ACTION_CHANGED: Entry = Entry {
     name: "gpu_recovery_action_changed",
     severity: Critical,
@@ -20,11 +20,11 @@ pub const GPU_RECOVERY_ACTION_CHANGED: Entry = Entry {
     message: "GPU recovery action of {device} changed from {from} to {to}",
     other_message: "",
     actions: &[Reboot],
-    advice: "Do what the driver wants: end the programs and reset the GPU, or reboot the machine.",
+    advice: "Follow the driver's request: end the programs and reset the GPU, or reboot the machine.",
     verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["gpu_recovery_action_cleared"] }),
 };
 
-/// The driver no longer wants anything done with a GPU.
+/// The driver no longer requests an action for a GPU.
 pub const GPU_RECOVERY_ACTION_CLEARED: Entry = Entry {
     name: "gpu_recovery_action_cleared",
     severity: Info,

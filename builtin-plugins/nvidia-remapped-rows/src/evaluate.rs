@@ -31,7 +31,7 @@ pub const METRICS: [(&str, &str); 5] = [
 /// The reading behind everything.
 pub const READING: &str = "nvmlDeviceGetRemappedRows";
 
-/// What a GPU tells.
+/// The answers of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// Was not asked: its kind cannot remap rows.

@@ -1,4 +1,4 @@
-//! What a GPU is asked about its temperature.
+//! The questions to a GPU about its temperature.
 
 use gpud_builtin_nvidia_common::Failure;
 use gpud_builtin_nvidia_common::trouble::if_readable;
@@ -7,7 +7,7 @@ use gpud_sdk::nvml::{Answers, Question, TemperatureSensor, TemperatureThreshold}
 
 use crate::evaluate::Reading;
 
-/// What every GPU is asked.
+/// The questions to every GPU.
 pub const QUESTIONS: [Question; 7] = [
     Question::Temperature(TemperatureSensor::Core),
     Question::Temperature(TemperatureSensor::Memory),
@@ -18,7 +18,7 @@ pub const QUESTIONS: [Question; 7] = [
     Question::TemperatureThreshold(TemperatureThreshold::GpuMax),
 ];
 
-/// Where readings come from.
+/// The source of readings: the machine, or a test.
 pub trait Source {
     /// Degrees Celsius of a sensor.
     ///

@@ -1,4 +1,4 @@
-//! What an operator can set.
+//! The configuration that an operator can set.
 
 use gpud_builtin_shared::settings::Settings;
 
@@ -13,7 +13,7 @@ pub const SCHEMA: &str = r#"{
       "items": { "type": "string", "pattern": "^[^=]+=[^=]+$" }
     },
     "numa": {
-      "description": "Is it to be told when a machine of several NUMA nodes does not know the node of a GPU?",
+      "description": "Whether to report when a machine of several NUMA nodes does not know the node of a GPU.",
       "type": "boolean", "default": true
     }
   }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::machine::{Machine, Nic, PlacedGpu};
-use crate::pci_location::{PciLocation, Way};
+use crate::pci_location::{PciLocation, PciPath};
 
 /// Event of a GPU whose NUMA node is not known.
 pub const NUMA: &str = "nvidia_numa_node_unknown";
@@ -103,7 +103,7 @@ fn missing_pair(machine: &Machine, gpu: &str, nic: &str) -> Option<Finding> {
 }
 
 fn gpu_row(machine: &Machine, placed: &PlacedGpu) -> Value {
-    let mut nearest: Vec<(Way, &Nic, &PciLocation)> = placed
+    let mut nearest: Vec<(PciPath, &Nic, &PciLocation)> = placed
         .place
         .iter()
         .flat_map(|place| {

@@ -16,7 +16,7 @@ const KINDS: [&str; 2] = ["0x0200", "0x0207"];
 /// Cards beyond this are not looked at. A node of sixteen GPUs has some 40 functions, besides virtual ones.
 const MAX_NICS: usize = 128;
 
-/// Where files come from.
+/// The source of files: the machine, or a test.
 pub trait Tree {
     /// Names in a folder, sorted.
     ///

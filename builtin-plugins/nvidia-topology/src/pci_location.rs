@@ -1,4 +1,4 @@
-//! Where a device is on the PCI bus, and how far two are from each other.
+//! The place of a device on the PCI bus, and the distance of two devices.
 //!
 //! The place is read from where the kernel's link leads:
 //! `../../../devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:01.0/0000:18:00.0` is a GPU behind a root port and a
@@ -17,7 +17,7 @@ pub struct PciLocation {
 
 /// The way from one device to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum PciPath {
     /// One switch, or two functions of one device.
     OneSwitch,
     /// Several switches, without the processor.
@@ -30,7 +30,7 @@ pub enum Way {
     System,
 }
 
-impl Way {
+impl PciPath {
     /// As `nvidia-smi topo` calls it.
     pub fn word(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl PciLocation {
     }
 
     /// How far it is.
-    pub fn way_to(&self, other: &Self, numa_nodes: usize) -> Way {
+    pub fn way_to(&self, other: &Self, numa_nodes: usize) -> PciPath {
         if let Some(bridge) = self.common_bridge(other) {
             let below = |place: &Self| {
                 let at = place.chain.iter().position(|id| id == bridge);
@@ -94,17 +94,17 @@ impl PciLocation {
             };
             let farther = below(self).max(below(other));
             return match farther <= BELOW_ONE_SWITCH {
-                true => Way::OneSwitch,
-                false => Way::Switches,
+                true => PciPath::OneSwitch,
+                false => PciPath::Switches,
             };
         }
         if self.root == other.root {
-            return Way::RootComplex;
+            return PciPath::RootComplex;
         }
         let same_node = self.numa_node.is_some() && self.numa_node == other.numa_node;
         match same_node || numa_nodes == 1 {
-            true => Way::NumaNode,
-            false => Way::System,
+            true => PciPath::NumaNode,
+            false => PciPath::System,
         }
     }
 }
@@ -164,49 +164,49 @@ mod tests {
                 "pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0/0000:19:00.0",
                 Some(0),
                 2,
-                Way::OneSwitch,
+                PciPath::OneSwitch,
                 Some("0000:16:00.0"),
             ),
             (
                 "pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:02.0/0000:1a:00.0/0000:1b:00.0/0000:1c:00.1",
                 Some(0),
                 2,
-                Way::Switches,
+                PciPath::Switches,
                 Some("0000:16:00.0"),
             ),
             (
                 "pci0000:15/0000:15:02.0/0000:20:00.0",
                 Some(0),
                 2,
-                Way::RootComplex,
+                PciPath::RootComplex,
                 None,
             ),
             (
                 "pci0000:37/0000:37:01.0/0000:38:00.0",
                 Some(0),
                 2,
-                Way::NumaNode,
+                PciPath::NumaNode,
                 None,
             ),
             (
                 "pci0000:97/0000:97:01.0/0000:98:00.0",
                 Some(1),
                 2,
-                Way::System,
+                PciPath::System,
                 None,
             ),
             (
                 "pci0000:97/0000:97:01.0/0000:98:00.0",
                 None,
                 2,
-                Way::System,
+                PciPath::System,
                 None,
             ),
             (
                 "pci0000:97/0000:97:01.0/0000:98:00.0",
                 None,
                 1,
-                Way::NumaNode,
+                PciPath::NumaNode,
                 None,
             ),
         ] {
@@ -215,8 +215,8 @@ mod tests {
             assert_eq!(nic.way_to(&gpu, nodes), way, "{path}");
             assert_eq!(gpu.common_bridge(&nic), bridge, "{path}");
         }
-        assert!(Way::OneSwitch < Way::Switches && Way::NumaNode < Way::System);
-        assert!(Way::Switches.is_direct() && !Way::RootComplex.is_direct());
+        assert!(PciPath::OneSwitch < PciPath::Switches && PciPath::NumaNode < PciPath::System);
+        assert!(PciPath::Switches.is_direct() && !PciPath::RootComplex.is_direct());
     }
 
     #[test]

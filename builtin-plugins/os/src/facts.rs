@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where facts come from.
+/// The source of facts: the machine, or a test.
 pub trait Sources {
     /// A small file, if it can be read.
     fn file(&self, path: &str) -> Option<String>;
     /// The readable ones of the files that match a pattern.
     fn files(&self, pattern: &str) -> Vec<String>;
-    /// What a program prints, whatever its exit code.
+    /// Runs a program and returns its output, whatever its exit code.
     fn program(&self, program: &str, arguments: &[&str]) -> Option<String>;
 }
 

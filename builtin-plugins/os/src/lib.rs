@@ -105,7 +105,7 @@ impl Checker for Os {
 type ReadResult<T> = Result<Vec<T>, AccessError>;
 
 /// Processes as one check sees them.
-struct Seen {
+struct ProcessSample {
     /// `/proc/‹pid›/stat` of those whose turn it is.
     processes: ReadResult<FileContent>,
     /// `/proc/‹pid›/wchan` of the blocked ones.
@@ -118,7 +118,7 @@ struct Seen {
 fn look_at_processes(
     context: &CheckContext,
     tracker: &Tracker,
-) -> Result<(Seen, ReadResult<EntryCount>), AccessError> {
+) -> Result<(ProcessSample, ReadResult<EntryCount>), AccessError> {
     let saved = state::get_string(SWEEP_KEY)?;
     let mut sweep = Sweep::restore(saved.as_deref(), &context.boot_id);
     let scheduled = context.trigger == Trigger::Scheduled;
@@ -153,7 +153,7 @@ fn look_at_processes(
     if saved.as_ref() != Some(&after) {
         state::set(SWEEP_KEY, after.as_bytes())?;
     }
-    let seen = Seen {
+    let seen = ProcessSample {
         processes: files,
         wait_channels,
         elsewhere,

@@ -28,7 +28,7 @@ struct Pending {
     time: u64,
 }
 
-/// Where in a panic the log is.
+/// The position of the log within a panic.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matcher {
     pending: Option<Pending>,

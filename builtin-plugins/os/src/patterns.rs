@@ -5,16 +5,16 @@ use gpud_builtin_shared::coded::Severity::Warning;
 use gpud_builtin_shared::patterns::{Catalog, Entry};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 3] = [
     r"^(---\[ end )?Kernel [Pp]anic",
     "^CPU: [0-9]+ (UID: [0-9]+ )?PID: [0-9]+ Comm: ",
     "^VFS: file-max limit [0-9]",
 ];
 
-/// The kernel found itself beyond repair and stopped. The line is seen when a saved log is read, or what a crash left behind; the machine booted since.
+/// The kernel found itself beyond repair and stopped. The line is found in a saved log, or in the records of a crash; the machine booted since.
 pub const KERNEL_PANIC: Entry = Entry {
     name: "kernel_panic",
     severity: Warning,

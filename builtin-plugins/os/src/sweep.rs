@@ -1,4 +1,4 @@
-//! Which processes one check looks at. Reading the state of a process takes the kernel some 10 µs, and listing them all
+//! Selects the processes that one check examines. Reading the state of a process takes the kernel some 10 µs, and listing them all
 //! for it again some, so on a machine with thousands of them a scheduled check looks at a part, selected by the last
 //! digit of the pid, and keeps what it saw for the checks in which it is others' turn. Processes that are followed are
 //! looked at in every check. Open files are counted less often: `file-nr` shows at every check when the machine runs
@@ -167,7 +167,7 @@ impl Sweep {
         text
     }
 
-    /// Whose turn it is in a check of the schedule. Others look at all.
+    /// Returns the part of the processes for a scheduled check. Other checks examine all.
     pub fn turn(&mut self) -> SweepPart {
         let many = match self.total() {
             0..=AT_ONCE => return SweepPart::All,
@@ -178,12 +178,12 @@ impl Sweep {
         SweepPart::next(&mut self.next, count)
     }
 
-    /// Whose turn it is where all are more than can be looked at.
+    /// Returns the next part where there are more processes than one check can examine.
     pub fn one_part(&mut self) -> SweepPart {
         SweepPart::next(&mut self.next, 1)
     }
 
-    /// Whose open files are to be counted in a check of the schedule, if any. Others count all.
+    /// Returns the processes whose open files a scheduled check counts, if any. Other checks count all.
     pub fn files_turn(&mut self, now: u64) -> Option<SweepPart> {
         let since = now.checked_sub(self.files.at);
         if since.is_some_and(|since| since < FILES_EVERY_MS) {

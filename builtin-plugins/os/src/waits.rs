@@ -1,4 +1,4 @@
-//! What a process in uninterruptible sleep waits for (proc_pid_wchan(5)).
+//! Classifies what a process in uninterruptible sleep waits for (proc_pid_wchan(5)).
 //!
 //! Any user can have a process of any name stay in that state: as the parent of a `vfork` whose child sleeps, behind a FUSE
 //! file system or a `userfaultfd` that the user serves. The kernel then waits for a process of user space, and no driver

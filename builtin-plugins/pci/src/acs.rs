@@ -29,7 +29,7 @@ pub struct Flags {
     pub direct_trans: bool,
 }
 
-/// What a device can do and what of it is switched on.
+/// The abilities of a device, and those that are switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Acs {
     /// The capability register.

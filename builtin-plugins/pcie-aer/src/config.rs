@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_fits() {
+    fn input_within_the_bound_is_read() {
         let plain = Config::default();
         let read = |document| Config::read(document).unwrap();
         assert_eq!(read("{}"), plain);

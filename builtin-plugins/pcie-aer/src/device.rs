@@ -28,7 +28,7 @@ pub struct Facts {
     pub nvidia: String,
 }
 
-/// What kind of device it is.
+/// The roles of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// A GPU or another accelerator.

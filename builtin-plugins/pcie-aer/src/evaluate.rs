@@ -214,7 +214,7 @@ fn about(verdict: &mut Verdict, devices: &Devices) {
     }
 }
 
-/// What the running boot did not recover from.
+/// The errors from which the running boot did not recover.
 struct Serious {
     /// Devices after fatal errors.
     broken: Devices,

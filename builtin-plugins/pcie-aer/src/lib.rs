@@ -29,7 +29,7 @@ use crate::counters::Counters;
 use crate::device::{Device, Facts, Role};
 use crate::memory::Memory;
 
-/// What a machine lacks where the component does not apply.
+/// The part that a machine lacks where the component does not apply.
 const MISSING: &str = "no PCIe device that counts errors (AER), and no PCIe error so far";
 /// Most events that `history` gives.
 const MAX_EVENTS: u32 = 10_000;
@@ -45,7 +45,7 @@ const MAX_BELOW: u32 = 256;
 const NAME_FOLDERS: [&str; 3] = ["infiniband", "net", "nvme"];
 /// How far below a port devices are looked for: a GPU hangs below a switch's upstream and downstream port.
 const LEVELS: usize = 3;
-/// Where the counters of the last check are kept.
+/// The key of the stored counters of the last check.
 const COUNTERS: &str = "counters";
 const DEVICES: &str = "/sys/bus/pci/devices";
 
@@ -70,7 +70,7 @@ fn read_counters() -> Result<Counters, AccessError> {
     Ok(counters::read(readable))
 }
 
-/// What can be read of a device. One that is gone has nothing to read.
+/// Reads the facts of a device. A lost device has none.
 fn look_at(id: &str) -> Device {
     let text = |path: &str| sysfs::read_to_string(path, MAX_FILE_BYTES).unwrap_or_default();
     let file = |name: &str| text(&format!("{DEVICES}/{id}/{name}"));

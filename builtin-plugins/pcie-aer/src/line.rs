@@ -59,7 +59,7 @@ pub struct Kind {
     pub correctable: bool,
 }
 
-const fn mended(name: &'static str, meaning: &'static str) -> Kind {
+const fn corrected(name: &'static str, meaning: &'static str) -> Kind {
     Kind {
         name,
         meaning,
@@ -77,14 +77,14 @@ const fn lost(name: &'static str, meaning: &'static str) -> Kind {
 
 /// All kinds.
 pub static KINDS: [Kind; 31] = [
-    mended("RxErr", "receiver error"),
-    mended("BadTLP", "bad packet"),
-    mended("BadDLLP", "bad link packet"),
-    mended("Rollover", "replay number rollover"),
-    mended("Timeout", "replay timer timeout"),
-    mended("NonFatalErr", "advisory non-fatal error"),
-    mended("CorrIntErr", "corrected internal error"),
-    mended("HeaderOF", "header log overflow"),
+    corrected("RxErr", "receiver error"),
+    corrected("BadTLP", "bad packet"),
+    corrected("BadDLLP", "bad link packet"),
+    corrected("Rollover", "replay number rollover"),
+    corrected("Timeout", "replay timer timeout"),
+    corrected("NonFatalErr", "advisory non-fatal error"),
+    corrected("CorrIntErr", "corrected internal error"),
+    corrected("HeaderOF", "header log overflow"),
     lost("Undefined", "link training error"),
     lost("DLP", "data link protocol error"),
     lost("SDES", "surprise link down"),

@@ -35,7 +35,7 @@ pub struct Reading {
 }
 
 impl Memory {
-    /// What an earlier check of this boot kept; `None` when there was none.
+    /// Restores the values of an earlier check of this boot; `None` when there was none.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Option<Self> {
         let memory: Self = serde_json::from_str(saved?).ok()?;
         (memory.boot == boot_id).then_some(memory)

@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 7] = [
     r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: (AER: )?(PCIe|CXL) Bus Error: severity=",
     r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: (AER: )? +\[[ 0-9]?[0-9]\] [A-Z]",
@@ -18,7 +18,7 @@ pub const PATTERNS: [&str; 7] = [
     r"^[A-Za-z0-9_-]+ [0-9a-f:]+\.[0-7]: DPC: containment event, status:",
 ];
 
-/// The link mended an error; only many of one device matter.
+/// The link corrected an error; only many of one device matter.
 pub const PCIE_AER_CORRECTED: Entry = Entry {
     name: "pcie_aer_corrected",
     severity: Info,
@@ -102,7 +102,7 @@ pub const PCIE_AER_RECOVERY_FAILED: Entry = Entry {
     verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["pcie_aer_recovered"] }),
 };
 
-/// A port switched its link off to keep an error from spreading; what is below it is gone until it is recovered.
+/// A port switched its link off to keep an error from spreading; devices below it are gone until it is recovered.
 pub const PCIE_DPC_CONTAINMENT: Entry = Entry {
     name: "pcie_dpc_containment",
     severity: Critical,

@@ -1,4 +1,4 @@
-//! What lines tell, as events.
+//! Turns parsed lines into events.
 //!
 //! Which, and of what type: `catalog/patterns.json`.
 //!
@@ -276,7 +276,7 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
     }
 }
 
-/// What an event is made of.
+/// The parts of an event.
 struct EventDraft<'a> {
     name: &'a str,
     event_type: EventType,

@@ -11,7 +11,7 @@ const PEERMEM: &str = "nvidia_peermem";
 /// The module that uses it for GPUDirect RDMA.
 const INFINIBAND: &str = "ib_core";
 
-/// What was found.
+/// The modules that were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Modules {
     /// The lines that name the peer memory module, as `lsmod` prints them.

@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry};
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 1] = [
     "^(nvidia[-_]peermem [^ ]+ )?ERROR detected invalid context, skipping further processing",
 ];

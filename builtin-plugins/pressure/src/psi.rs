@@ -1,6 +1,6 @@
 //! A file of `/proc/pressure`: `‹some or full› avg10=‹percent› avg60=‹percent› avg300=‹percent› total=‹microseconds›`.
 
-/// What can be short.
+/// The resources that can be short.
 pub const RESOURCES: [&str; 3] = ["cpu", "memory", "io"];
 
 /// Its file.

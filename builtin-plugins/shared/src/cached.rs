@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_used_until_something_speaks_against_it() {
+    fn an_answer_is_used_until_a_source_contradicts_it() {
         let at = 100 * MINUTE;
         let first = context(at, Trigger::Startup, "b");
         let saved = format!("{}\n{at}\nanswer\nof two lines", of(&first, "mounts"));

@@ -10,7 +10,7 @@ use std::fmt::{self, Display};
 
 use gpud_sdk::{EventType, RepairAction};
 
-/// What an operator should do, as a word of a catalogue.
+/// An operator's action, as a word of a catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.

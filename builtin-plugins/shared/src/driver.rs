@@ -3,7 +3,7 @@
 use gpud_sdk::nvml::{self, Library};
 use gpud_sdk::{AccessError, CheckContext, Health, HealthState};
 
-/// What NVML says of itself.
+/// The state of NVML and its driver.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Driver {
     /// Is it there?

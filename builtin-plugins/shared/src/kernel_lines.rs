@@ -88,7 +88,7 @@ pub struct KernelLines {
     pub subject: &'static str,
     /// The gauge of what happened within the last hour, by name of the event.
     pub metric: &'static str,
-    /// What is said when nothing is wrong.
+    /// The reason of a healthy state.
     pub healthy: &'static str,
 }
 
@@ -176,7 +176,7 @@ impl KernelLines {
         report
     }
 
-    /// What a daemon's check says: from the history.
+    /// Judges a daemon's check: from the history.
     ///
     /// # Errors
     /// A wrong configuration, or a store that does not answer.
@@ -193,7 +193,7 @@ impl KernelLines {
         Ok(self.judge(context, &policy, &events, &boots))
     }
 
-    /// What a scan says: from the history where there is one, else from what the kernel log holds now.
+    /// Judges a scan: from the history where there is one, else from the present kernel log.
     ///
     /// # Errors
     /// As [`Self::check`], or a log that cannot be read.
@@ -209,7 +209,7 @@ impl KernelLines {
         Ok(self.judge(context, &policy, &incidents::as_stored(events), &boots))
     }
 
-    /// What new lines tell.
+    /// Turns new lines into events.
     ///
     /// # Errors
     /// A store that does not answer.

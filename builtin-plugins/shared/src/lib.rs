@@ -1,4 +1,4 @@
-//! What several built-in checkers have in common. Not a component by itself: the checkers link it, and what one of them
+//! Functions and types that several built-in checkers share. Not a component by itself: the checkers link it, and what one of them
 //! does not use is not in its guest.
 
 pub mod boots;

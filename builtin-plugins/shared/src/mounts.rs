@@ -1,4 +1,4 @@
-//! What is mounted. Source: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
+//! Reads the mount points. Source: `/proc/‹pid›/mountinfo` (kernel: `Documentation/filesystems/proc.rst` §3.5).
 
 use gpud_sdk::{AccessError, Health, Report, sysfs};
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_whose_name_is_no_text_is_not_dropped() {
+    fn a_mount_with_a_name_that_is_not_utf8_is_not_dropped() {
         let text = sysfs::text(b"22 1 8:1 / /d\xffta\\040b rw - ext4 /dev/sda1 rw\n".to_vec());
         let points: Vec<_> = parse(&text).into_iter().map(|mount| mount.point).collect();
         assert_eq!(points, [r"/d\xffta b"]);

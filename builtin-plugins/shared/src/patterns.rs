@@ -1,4 +1,4 @@
-//! Catalogues of kernel lines: what a checker of the kernel log asks the host for, and what it says of what it finds.
+//! Catalogues of kernel lines: the patterns that a checker requests from the host, and the events that its lines become.
 //!
 //! Each is a data file, `builtin-plugins/‹folder›/catalog/patterns.json`, which is the only place where its patterns, names
 //! of events, types, messages, actions and advice stand. `builtin-plugins/shared/patterns.py` makes constants of these
@@ -49,7 +49,7 @@ pub struct Catalog {
     pub version: u32,
     /// The fact of an event that tells devices apart.
     pub device: &'static str,
-    /// What the host delivers.
+    /// The patterns of the lines that the host delivers.
     pub patterns: &'static [&'static str],
     /// One per event.
     pub entries: &'static [&'static Entry],
@@ -65,28 +65,28 @@ impl Catalog {
     }
 }
 
-/// What is known of one event.
+/// The catalogue's entry for one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// Name of the event.
     pub name: &'static str,
     /// How serious it is by itself.
     pub severity: Severity,
-    /// How serious in the case that the file tells of, if there is one.
+    /// How serious in the other case of the file, if there is one.
     pub otherwise: Option<Severity>,
     /// For a person; see [`Entry::say`].
     pub message: &'static str,
-    /// The message in the case that the file tells of; empty where it is the same.
+    /// The message in the other case of the file; empty where it is the same.
     pub other_message: &'static str,
     /// What to do, most important first.
     pub actions: &'static [Action],
     /// The same in words; may be empty.
     pub advice: &'static str,
-    /// What the state becomes.
+    /// The state that its events cause.
     pub verdict: Option<Verdict>,
 }
 
-/// What events of one name come to.
+/// The state that events of one name cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// [`Health::Unhealthy`], else [`Health::Degraded`].

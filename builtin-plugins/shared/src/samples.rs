@@ -1,4 +1,4 @@
-//! How much a counter that only grows grew within a window of time, from samples taken at checks.
+//! Measures the growth of a counter within a window of time, from samples taken at checks.
 //!
 //! The window is cut into 24 parts, and the last value of each part in which the counter moved is kept: at most 26
 //! numbers, and none for a counter that stands still. The answer is exact but for the oldest part, which counts in whole.
@@ -65,7 +65,7 @@ mod tests {
     const NOW: u64 = 1_800_000_000;
 
     #[test]
-    fn counts_what_is_new() {
+    fn only_new_errors_are_counted() {
         let mut samples = Samples::starting_at(10);
         for (after, value, expected) in [
             (0, 10, 0),

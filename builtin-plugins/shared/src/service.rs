@@ -1,4 +1,4 @@
-//! Daemons of the machine: is one installed, and what does systemd say of its service?
+//! Daemons of the machine: whether one is installed, and the state of its service in systemd.
 //!
 //! Facts: systemctl(1), org.freedesktop.systemd1(5).
 
@@ -10,7 +10,7 @@ const SECONDS: u32 = 5;
 const PROPERTIES: &str = "--property=LoadState,ActiveState,SubState,UnitFileState,TriggeredBy,\
     InactiveExitTimestampMonotonic";
 
-/// What systemd says of a unit.
+/// The state of a unit in systemd.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Service {
     /// There is such a unit.

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_fits() {
+    fn input_within_the_bound_is_read() {
         let document =
             r#"{"n":500,"s":"x","l":["a",1,"b",""],"m":{"a":1.5,"b":"x"},"f":true,"e":""}"#;
         let settings = Settings::parse(document).unwrap();

@@ -4,7 +4,7 @@
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{CheckContext, Event, Message, Trigger};
 
-/// What happens next.
+/// A step of a story.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
     /// The kernel says a line.
@@ -17,7 +17,7 @@ pub enum Step {
     Wait(u64),
 }
 
-/// What has been stored so far. Every step takes a second.
+/// The events and boots stored so far. Every step takes a second.
 #[derive(Debug)]
 pub struct Story {
     now: u64,

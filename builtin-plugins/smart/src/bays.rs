@@ -1,4 +1,4 @@
-//! Where a disk is put in the machine, for the person who replaces it: the slot of an enclosure (the kernel's module `ses`,
+//! The place of a disk in the machine, for the person who replaces it: the slot of an enclosure (the kernel's module `ses`,
 //! link `enclosure_device:‹slot›` beside the disk), or the PCI slot of an NVMe disk (`/sys/bus/pci/slots`).
 //!
 //! A RAID controller knows the bays of its own disks; these files are of disks that the kernel sees one by one.

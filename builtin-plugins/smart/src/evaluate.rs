@@ -75,19 +75,19 @@ impl Config {
     }
 }
 
-/// What one device said.
+/// The answer of one device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Name below `/dev`.
     pub name: String,
     /// Its health, or why it is not known.
-    pub health: Result<Health, Untold>,
+    pub health: Result<Health, UnknownHealth>,
 }
 
 /// Why a health is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untold {
-    /// What that means.
+pub struct UnknownHealth {
+    /// The meaning of the silence.
     pub silence: Silence,
     /// In words.
     pub why: String,
@@ -102,7 +102,8 @@ pub struct Counters {
     #[serde(default)]
     day: BTreeMap<String, Samples>,
     /// Devices that reported their health before.
-    told: BTreeSet<String>,
+    #[serde(alias = "told")]
+    answered: BTreeSet<String>,
 }
 
 impl Counters {
@@ -138,12 +139,12 @@ pub fn judge(
                 let (finding, event) = new_errors(context, name, health, counters, before);
                 found.extend(finding);
                 events.extend(event);
-                counters.told.insert(name.clone());
+                counters.answered.insert(name.clone());
             }
-            Err(Untold { silence, why }) => {
+            Err(UnknownHealth { silence, why }) => {
                 match silence {
                     Silence::Asleep => asleep += 1,
-                    Silence::Nothing if !counters.told.contains(name) => {
+                    Silence::Nothing if !counters.answered.contains(name) => {
                         untold.push(format!("{name}: {why}"));
                     }
                     Silence::Nothing | Silence::Unread => found.push(unread(name, why)),
@@ -154,7 +155,7 @@ pub fn judge(
     }
     // Others are no longer there.
     let is_there = |name: &str| answers.iter().any(|one| one.name == name);
-    counters.told.retain(|name| is_there(name));
+    counters.answered.retain(|name| is_there(name));
     let is_of_these = |key: &str| key.split_once(' ').is_some_and(|(name, _)| is_there(name));
     counters.errors.retain(|key, _| is_of_these(key));
     counters.day.retain(|key, _| is_of_these(key));
@@ -238,7 +239,7 @@ fn unread(name: &str, why: &str) -> Finding {
         .about("disk", name)
 }
 
-/// What a disk that is silent now had before: it is not over. Heat may well be.
+/// Returns the former findings of a disk that is silent now: they have not ended. Heat may have.
 fn held(name: &str, before: &Memory) -> Vec<Finding> {
     let its = before.0.iter().filter(|(key, _)| {
         key.strip_prefix(name)

@@ -1,4 +1,4 @@
-//! What the programs say.
+//! Parses the output of the programs.
 //!
 //! | value | source |
 //! |---|---|
@@ -135,7 +135,7 @@ pub fn document(text: &str) -> Option<Value> {
     program::json_object(text)
 }
 
-/// What stands at a place; null where there is nothing.
+/// Returns the value at a path; null where there is none.
 fn at<'a>(json: &'a Value, path: &str) -> &'a Value {
     json.pointer(path).unwrap_or(&Value::Null)
 }

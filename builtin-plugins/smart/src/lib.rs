@@ -1,4 +1,4 @@
-//! `disk-smart`: what disks say of their own health (SMART): NVMe, SATA and SAS.
+//! `disk-smart`: the health that disks report themselves (SMART): NVMe, SATA and SAS.
 //!
 //! `smartctl` (smartmontools 7.0 and later) is asked for all of them, `nvme` (nvme-cli) for NVMe where there is no
 //! `smartctl`. Both only read. A disk that sleeps is not woken up.
@@ -14,7 +14,7 @@ use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use devices::Device;
-use evaluate::{Answer, Config, Counters, SCHEMA, Untold};
+use evaluate::{Answer, Config, Counters, SCHEMA, UnknownHealth};
 use health::{Health, Silence};
 
 /// Devices that are asked.
@@ -96,7 +96,7 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
         "--log=defects",
         &path,
     ];
-    let said: Result<Result<Health, Untold>, AccessError> =
+    let said: Result<Result<Health, UnknownHealth>, AccessError> =
         match program::run("smartctl", &arguments, SECONDS) {
             Ok(Some(said)) => Ok(parse_health(device, &said.stdout)),
             Ok(None) if device.is_nvme => {
@@ -129,19 +129,19 @@ fn ask(device: &Device, silent: &mut u32) -> Result<Option<Answer>, AccessError>
 }
 
 /// Of what smartctl printed. Its exit status tells nothing more: it has bits for what was found, too.
-fn parse_health(device: &Device, text: &str) -> Result<Health, Untold> {
+fn parse_health(device: &Device, text: &str) -> Result<Health, UnknownHealth> {
     health::smartctl(text).map_err(|why| {
         let silence = match health::silence(text) {
             // Every NVMe controller has the log.
             Silence::Nothing if device.is_nvme => Silence::Unread,
             silence => silence,
         };
-        Untold { silence, why }
+        UnknownHealth { silence, why }
     })
 }
 
-fn unread(why: impl Into<String>) -> Untold {
-    Untold {
+fn unread(why: impl Into<String>) -> UnknownHealth {
+    UnknownHealth {
         silence: Silence::Unread,
         why: why.into(),
     }

@@ -5,9 +5,9 @@ use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
 use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 9] = [
     "^Lustre(Error)?: .*(Connection to .* was lost|Connection restored to |This client was evicted by )",
     r"^Lustre(Error)?: .*(LBUG$|LBUG |ASSERTION\( )",
@@ -44,7 +44,7 @@ pub const STORAGE_CONNECTION_RESTORED: Entry = Entry {
     verdict: None,
 };
 
-/// A server of network storage gave this client up: what it was about to write is lost, and programs that used it get errors.
+/// A server of network storage evicted this client: data that the client had not written yet are lost, and programs that used it get errors.
 pub const STORAGE_CLIENT_EVICTED: Entry = Entry {
     name: "storage_client_evicted",
     severity: Critical,

@@ -2,7 +2,7 @@
 
 use gpud_builtin_shared::coded::Key;
 pub use gpud_builtin_shared::coded::vendor::VendorAction;
-use gpud_builtin_shared::coded::vendor::{Catalog, Verdict};
+use gpud_builtin_shared::coded::vendor::{CodeVerdict, ErrorView};
 pub use gpud_builtin_shared::coded::{Action, Severity};
 
 use crate::catalog_data::CODES;
@@ -28,11 +28,11 @@ pub struct Code {
 
 impl Code {
     /// The verdict of a catalogue.
-    pub fn verdict(&self, catalog: Catalog) -> Verdict {
+    pub fn verdict(&self, catalog: ErrorView) -> CodeVerdict {
         let own = (self.severity, self.actions);
         match catalog {
-            Catalog::Gpud => own,
-            Catalog::Nvidia => self.vendor.and_then(VendorAction::verdict).unwrap_or(own),
+            ErrorView::Gpud => own,
+            ErrorView::Nvidia => self.vendor.and_then(VendorAction::verdict).unwrap_or(own),
         }
     }
 }

@@ -8,7 +8,7 @@ use gpud_builtin_shared::policy::codes::Codes;
 use crate::catalog;
 use crate::catalog_data::VERSION;
 
-/// What is the SXids' own.
+/// The parts of the configuration that only SXids have.
 pub const KIND: config::Kind = config::Kind {
     codes: Codes {
         family: "SXid",

@@ -112,7 +112,7 @@ fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)
     copied
 }
 
-/// What the kernel log says now, without any history: the answer to a scan and to a manual trigger. The SXids
+/// Judges the present kernel log without any history: the answer to a scan and to a manual trigger. The SXids
 /// themselves are the report's events.
 ///
 /// # Errors

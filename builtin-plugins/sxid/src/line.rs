@@ -13,7 +13,7 @@
 //! beginning of the line too; the kernel's own lines have to have the driver's. Lenient: the driver's form may lack `PCI:`
 //! or the whole id after `nvidia-nvswitch‹n›:`, which no name of a process is long enough for.
 
-/// What every line begins with, behind the switch.
+/// The mark of every line, after the switch.
 const MARK: &str = "SXid";
 /// The driver's form begins so, followed by the id.
 const HEADER: &str = "SXid (";

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use gpud_builtin_shared::coded::timeline::Fault;
-use gpud_builtin_shared::coded::vendor::{CATALOG, Catalog, differ, verdict_words};
+use gpud_builtin_shared::coded::vendor::{CATALOG, ErrorView, differ, verdict_words};
 use gpud_builtin_shared::coded::{Key, Severity};
 use gpud_builtin_shared::time;
 use gpud_sdk::history::StoredEvent;
@@ -66,7 +66,7 @@ fn data(sxid: &Sxid<'_>, at: u64) -> Result<String, serde_json::Error> {
 /// When the document cannot be written, which its types rule out.
 pub fn event(
     context: &CheckContext,
-    catalog: Catalog,
+    catalog: ErrorView,
     message: &Message,
     sxid: &Sxid<'_>,
 ) -> Result<Event, serde_json::Error> {
@@ -101,13 +101,13 @@ pub const VENDOR_ACTION: &str = "vendor_action";
 /// Key of the same for people.
 pub const VENDOR_ACTION_WORDS: &str = "vendor_action_words";
 
-/// What both catalogues say of an error, as keys and values.
-fn verdicts(catalog: Catalog, sxid: &Sxid<'_>) -> Vec<(&'static str, String)> {
+/// The verdicts of both catalogues on an error, as keys and values.
+fn verdicts(catalog: ErrorView, sxid: &Sxid<'_>) -> Vec<(&'static str, String)> {
     let of = |catalog| {
         let (severity, actions) = sxid.verdict(catalog);
         (severity, actions.first().map(|action| action.word()))
     };
-    let (gpud, nvidia) = (of(Catalog::Gpud), of(Catalog::Nvidia));
+    let (gpud, nvidia) = (of(ErrorView::Gpud), of(ErrorView::Nvidia));
     let mut pairs = vec![
         (CATALOG, catalog.word().to_owned()),
         ("gpud_verdict", verdict_words(gpud.0, gpud.1)),
@@ -154,8 +154,8 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// What a catalogue judges of it. `index` is the caller's.
-    pub fn fault(self, index: usize, catalog: Catalog) -> Fault<'a> {
-        let known = catalog::code(self.code).filter(|_| catalog == Catalog::Nvidia);
+    pub fn fault(self, index: usize, catalog: ErrorView) -> Fault<'a> {
+        let known = catalog::code(self.code).filter(|_| catalog == ErrorView::Nvidia);
         let (severity, action) = match known.map(|known| known.verdict(catalog)) {
             None => (self.severity, self.action),
             Some((severity, actions)) => {

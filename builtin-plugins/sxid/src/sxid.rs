@@ -1,7 +1,7 @@
-//! What a line means: the line's facts and the catalogue's knowledge put together.
+//! The meaning of a line: its facts joined with the catalogue's entry.
 
 use gpud_builtin_shared::coded::Key;
-use gpud_builtin_shared::coded::vendor::{Catalog, Verdict};
+use gpud_builtin_shared::coded::vendor::{CodeVerdict, ErrorView};
 
 use crate::catalog::{self, Code, POSSIBLE, Severity};
 use crate::line;
@@ -25,7 +25,7 @@ impl Sxid<'_> {
     }
 
     /// The verdict of a catalogue.
-    pub fn verdict(&self, catalog: Catalog) -> Verdict {
+    pub fn verdict(&self, catalog: ErrorView) -> CodeVerdict {
         self.known
             .map_or((Severity::Warning, &[]), |known| known.verdict(catalog))
     }

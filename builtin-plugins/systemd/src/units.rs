@@ -1,4 +1,4 @@
-//! What `systemctl` says (systemctl(1); properties: org.freedesktop.systemd1(5)).
+//! Parses the output of `systemctl` (systemctl(1); properties: org.freedesktop.systemd1(5)).
 
 /// Failed units that are taken.
 const MAX_FAILED: usize = 200;

@@ -12,7 +12,7 @@ const INACTIVE: &str =
 const UNKNOWN: &str = "tailscaled service is active but failed to check tailscale status";
 const RUNNING: &str = "Running";
 
-/// Where the answers come from.
+/// The source of the answers: the machine, or a test.
 pub trait Machine {
     /// Is there a tailscaled?
     ///
@@ -20,7 +20,7 @@ pub trait Machine {
     /// When this cannot be determined.
     fn is_installed(&self) -> Result<bool, AccessError>;
 
-    /// What systemd says of its service.
+    /// Reads the state of its service from systemd.
     ///
     /// # Errors
     /// When systemd does not answer.

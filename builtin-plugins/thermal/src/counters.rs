@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use gpud_sdk::CheckContext;
 
-/// What is throttled.
+/// The levels that can be throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// One core.

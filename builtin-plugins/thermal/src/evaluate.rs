@@ -79,7 +79,7 @@ fn rules(config: &Config) -> [Rule; 2] {
     ]
 }
 
-/// What the counters say.
+/// The readings of the counters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Readings {
     /// Now; nothing where the machine has no such counters.

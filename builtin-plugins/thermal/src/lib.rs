@@ -23,7 +23,7 @@ use counters::{Level, Sample};
 
 /// Name of the component.
 pub const COMPONENT: &str = "cpu-thermal";
-/// Where the last sample is kept.
+/// The key of the stored last sample.
 const SAMPLE: &str = "sample";
 /// Processors that Linux supports on x86 (`CONFIG_NR_CPUS`).
 const MAX_CPUS: u32 = 8_192;

@@ -7,7 +7,7 @@ use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
 /// Version of the catalogue.
 pub const VERSION: u32 = 1;
 
-/// What the host delivers: no narrower than what is read.
+/// The patterns of the lines that the host delivers: no narrower than the parser.
 pub const PATTERNS: [&str; 4] = [
     "^(mce: )?CPU[0-9]+: (Core|Package) temperature(/speed normal| (is )?above threshold, )",
     "^thermal thermal_zone[0-9].*: critical temperature reached",

@@ -18,7 +18,7 @@ use source::Source;
 const MAX_STAT_BYTES: u32 = 4 << 20;
 const SECONDS: u32 = 10;
 const KEPT: &str = "kept";
-/// Where the answer of the time service waits.
+/// The key of the stored answer of the time service.
 const SOURCE_KEY: &str = "source";
 /// How often a service is asked that had nothing to complain of.
 const EVERY_MS: u64 = 5 * 60_000;

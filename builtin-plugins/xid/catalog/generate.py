@@ -104,11 +104,11 @@ def rust():
             f"severity: {r['type']}, action: {actions([r['action']])}, vendor: {vendor(r['vendor'])}, hint: {text(r['hint'])} }}"
             for r in nvlink["rules"]
         ]),
-        table("SUB_CODES", "SubCodeEntry", "What is known of a code's sub-code.", [
+        table("SUB_CODES", "SubCodeEntry", "The facts of a code's sub-code.", [
             f"SubCodeEntry {{ xid: {e['xid']}, sub_code: {e['sub_code']}, entry: {entry(e)} }}"
             for e in nvlink["sub_codes"]
         ]),
-        table("STATUSES", "StatusEntry", "What is known of a code's sub-code and error status.", [
+        table("STATUSES", "StatusEntry", "The facts of a code's sub-code and error status.", [
             f"StatusEntry {{ xid: {e['xid']}, sub_code: {e['sub_code']}, status: {hexadecimal(e['status'])}, "
             f"entry: {entry(e)} }}"
             for e in nvlink["statuses"]

@@ -1,4 +1,4 @@
-//! Which chip a GPU has, and in which slot it is, as the kernel log or the system says.
+//! The chip of a GPU and its slot, from the kernel log or the system.
 //!
 //! | line | source |
 //! |---|---|
@@ -12,7 +12,7 @@
 
 use crate::gpu::{Gpu, pci_id};
 
-/// What the host is to deliver of a saved log.
+/// The patterns of the lines that the host delivers of a saved log.
 pub const PATTERNS: [&str; 4] = [
     r"^pci [0-9a-f:.]+: \[10de:",
     r"^NVRM: The NVIDIA GPU .*PCI ID: 10de:",

@@ -421,7 +421,7 @@ pub static RULES: [Rule; 94] = [
     Rule { xid: 150, units: &["MSE_WATCHDOG"], status: 0x00000000, v1: Bits { mask: 0x03f003ff, value: 0x00000000 }, v2: Bits { mask: 0x03f0007f, value: 0x00000000 }, severity: Fatal, action: &[Reboot], vendor: VendorAction::ResetGpu, hint: "" },
 ];
 
-/// What is known of a code's sub-code.
+/// The facts of a code's sub-code.
 pub static SUB_CODES: [SubCodeEntry; 27] = [
     SubCodeEntry { xid: 144, sub_code: 0, entry: Entry { label: "NVLINK: SAW Error", severity: Warning, actions: &[Ignore, Reboot] } },
     SubCodeEntry { xid: 145, sub_code: 0, entry: Entry { label: "NVLINK: RLW Error", severity: Warning, actions: &[Inspect, Ignore, Reboot] } },
@@ -452,7 +452,7 @@ pub static SUB_CODES: [SubCodeEntry; 27] = [
     SubCodeEntry { xid: 150, sub_code: 0, entry: Entry { label: "NVLINK: MSE Error", severity: Warning, actions: &[Reboot] } },
 ];
 
-/// What is known of a code's sub-code and error status.
+/// The facts of a code's sub-code and error status.
 pub static STATUSES: [StatusEntry; 55] = [
     StatusEntry { xid: 144, sub_code: 0, status: 0x00000001, entry: Entry { label: "NVLINK: SAW Error", severity: Warning, actions: &[Ignore] } },
     StatusEntry { xid: 144, sub_code: 0, status: 0x00000002, entry: Entry { label: "NVLINK: SAW Error", severity: Fatal, actions: &[Reboot] } },

@@ -11,7 +11,7 @@ use crate::catalog_data::VERSION;
 /// Xid 94 is an error that was contained to one process; a reboot does not repair the GPU, nor is it broken.
 const CONTAINED: (u32, u32) = (94, 1000);
 
-/// What is the Xids' own.
+/// The parts of the configuration that only Xids have.
 pub const KIND: config::Kind = config::Kind {
     codes: Codes {
         family: "Xid",

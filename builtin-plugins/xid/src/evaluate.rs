@@ -71,7 +71,7 @@ fn is_remapping(xid: &Xid<'_>) -> bool {
 }
 
 /// Decodes messages. Xid 63 and 64 are left to the component for remapped rows where the product has them. They stay
-/// if the product is not known, and in a saved log, where nobody else can see them.
+/// if the product is not known, and in a saved log, where no other component can see them.
 fn decode<'a>(
     config: &Config,
     messages: impl Iterator<Item = &'a Message>,
@@ -209,7 +209,7 @@ fn repeated_facts(stored: &StoredEvent, config: &Config) -> Vec<(String, String)
     copied
 }
 
-/// What the kernel log says now, without any history: the answer to a scan and to a manual trigger. The Xids themselves
+/// Judges the present kernel log without any history: the answer to a scan and to a manual trigger. The Xids themselves
 /// are the report's events.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What else an Xid line says: process, channel, link, row, address, recovery action. Nothing of it decides which error it
+//! Further facts of an Xid line: process, channel, link, row, address, recovery action. Nothing of it decides which error it
 //! is ([`crate::line`] does), but people need it to find the job or the part.
 
 use crate::recovery::{self, Recovery};

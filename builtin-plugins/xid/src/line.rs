@@ -19,7 +19,7 @@ use std::borrow::Cow;
 pub use extended::Extended;
 use gpud_sdk::incidents::begins_with_process;
 
-/// What every line of the driver begins with.
+/// The prefix of every line of the driver.
 const DRIVER: &str = "NVRM:";
 /// What follows it in every line but the implied ones.
 const XID: &str = " Xid (";

@@ -1,8 +1,8 @@
-//! What the driver asks for in Xid 154: `GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)`.
+//! The recovery action that the driver requests in Xid 154: `GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)`.
 //!
 //! The words differ between drivers, the numbers are those of `nvmlDeviceGpuRecoveryAction_t`.
 
-use gpud_builtin_shared::coded::vendor::Verdict;
+use gpud_builtin_shared::coded::vendor::CodeVerdict;
 
 use crate::catalog::{Action, Severity};
 
@@ -22,7 +22,7 @@ impl Recovery<'_> {
     }
 
     /// How serious it is and what to do. `None` for a number of a later driver.
-    pub fn verdict(&self) -> Option<Verdict> {
+    pub fn verdict(&self) -> Option<CodeVerdict> {
         Some(match self.number {
             0 => (Severity::Info, &[Action::Ignore]),
             // Reset, reboot, bus reset, system reboot.

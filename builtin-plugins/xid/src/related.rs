@@ -1,4 +1,4 @@
-//! What several Xids mean together, by NVIDIA's rules:
+//! The meaning of several Xids together, by NVIDIA's rules:
 //!
 //! - 45 with another Xid of the same GPU or process is that one's echo.
 //! - 63 with 48 of the same GPU is one story: the rows of the double bit error are remapped.
@@ -7,7 +7,7 @@
 //! What a site's policy names is judged by the policy alone.
 
 use gpud_builtin_shared::coded::timeline::Fault;
-use gpud_builtin_shared::coded::vendor::Catalog;
+use gpud_builtin_shared::coded::vendor::ErrorView;
 use gpud_builtin_shared::policy::codes::Ruling;
 
 use crate::catalog::{Action, Severity};
@@ -82,7 +82,7 @@ impl<'r, 'a> Near<'r, 'a> {
             .map(move |(other, of)| (other, Some(of) == gpu))
     }
 
-    fn is_part_of_another(&self, row: &'r Row<'a>, catalog: Catalog) -> bool {
+    fn is_part_of_another(&self, row: &'r Row<'a>, catalog: ErrorView) -> bool {
         match row.code {
             45 => self.others(row).any(|(other, same_gpu)| {
                 let is_cause = !matches!(other.code, 45 | 154);
@@ -93,7 +93,7 @@ impl<'r, 'a> Near<'r, 'a> {
                 .others(row)
                 .any(|(other, same_gpu)| other.code == 48 && same_gpu),
             // For NVIDIA it informs about the others, and is a fault only where they are none.
-            154 if catalog == Catalog::Nvidia => {
+            154 if catalog == ErrorView::Nvidia => {
                 let own = row.fault(0, catalog).severity;
                 self.others(row).any(|(other, same_gpu)| {
                     let is_fault = !matches!(other.code, 45 | 154);
@@ -128,7 +128,7 @@ fn is_of_same_process(one: &Row<'_>, other: &Row<'_>) -> bool {
 }
 
 /// In NVIDIA's view the action of Xid 154 takes the place of any other. GPUd's verdict is only made harder.
-fn apply(recovery: Recovery<'_>, fault: &mut Fault<'_>, catalog: Catalog) {
+fn apply(recovery: Recovery<'_>, fault: &mut Fault<'_>, catalog: ErrorView) {
     let Some((_, actions)) = recovery.verdict() else {
         return;
     };
@@ -136,14 +136,14 @@ fn apply(recovery: Recovery<'_>, fault: &mut Fault<'_>, catalog: Catalog) {
         return;
     };
     match catalog {
-        Catalog::Nvidia => {
+        ErrorView::Nvidia => {
             if recovery.is_none() {
                 fault.severity = fault.severity.min(Severity::Warning);
             }
             fault.action = Some(action.word().into());
         }
-        Catalog::Gpud if recovery.is_none() => {}
-        Catalog::Gpud => {
+        ErrorView::Gpud if recovery.is_none() => {}
+        ErrorView::Gpud => {
             let current = fault.action.as_deref().and_then(Action::of);
             if rank(Some(*action)) > rank(current) {
                 fault.action = Some(action.word().into());

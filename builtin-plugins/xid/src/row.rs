@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use gpud_builtin_shared::coded::Key;
 use gpud_builtin_shared::coded::timeline::Fault;
-use gpud_builtin_shared::coded::vendor::{CATALOG, Catalog, differ, verdict_words};
+use gpud_builtin_shared::coded::vendor::{CATALOG, ErrorView, differ, verdict_words};
 use gpud_builtin_shared::time;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
@@ -111,7 +111,7 @@ fn data(xid: &Xid<'_>, at: u64) -> Result<String, serde_json::Error> {
 /// When the document cannot be written, which its types rule out.
 pub fn event(
     context: &CheckContext,
-    catalog: Catalog,
+    catalog: ErrorView,
     message: &Message,
     xid: &Xid<'_>,
     gpus: &[Gpu],
@@ -175,9 +175,9 @@ pub fn event(
     Ok(event)
 }
 
-/// What both catalogues say of an error, as keys and values.
+/// The verdicts of both catalogues on an error, as keys and values.
 fn verdicts(
-    catalog: Catalog,
+    catalog: ErrorView,
     xid: &Xid<'_>,
     recovery: Option<Recovery<'_>>,
 ) -> Vec<(&'static str, String)> {
@@ -185,7 +185,7 @@ fn verdicts(
         let (severity, actions) = xid.verdict(catalog, recovery);
         (severity, actions.first().map(|action| action.word()))
     };
-    let (gpud, nvidia) = (of(Catalog::Gpud), of(Catalog::Nvidia));
+    let (gpud, nvidia) = (of(ErrorView::Gpud), of(ErrorView::Nvidia));
     let mut pairs = vec![
         (CATALOG, catalog.word().to_owned()),
         (GPUD_VERDICT, verdict_words(gpud.0, gpud.1)),
@@ -249,7 +249,7 @@ pub struct Row<'a> {
     pub vendor: Option<VendorAction>,
     /// True for an NVLink error whose line had a unit.
     pub has_unit: bool,
-    /// What an Xid 154 asks for.
+    /// The recovery that an Xid 154 requests.
     pub recovery: Option<Recovery<'a>>,
     /// The Xid that the driver names as the cause.
     pub caused_by: Option<u32>,
@@ -264,10 +264,10 @@ impl<'a> Row<'a> {
     }
 
     /// What a catalogue judges of it; the first action alone counts. `index` is the caller's.
-    pub fn fault(&self, index: usize, catalog: Catalog) -> Fault<'a> {
+    pub fn fault(&self, index: usize, catalog: ErrorView) -> Fault<'a> {
         let view = match catalog {
-            Catalog::Gpud => None,
-            Catalog::Nvidia => xid::vendor_view(self.vendor, self.has_unit, self.recovery),
+            ErrorView::Gpud => None,
+            ErrorView::Nvidia => xid::vendor_view(self.vendor, self.has_unit, self.recovery),
         };
         let (severity, action) = match view {
             None => (self.severity, self.actions.first().cloned()),
@@ -310,8 +310,8 @@ pub fn read(stored: &StoredEvent) -> Option<Row<'_>> {
     };
     let data = read_data(text("data")?)?;
     // Stored by NVIDIA's view, the event's type is not GPUd's.
-    let own_type = match text(CATALOG).and_then(Catalog::of) {
-        Some(Catalog::Nvidia) => text(GPUD_VERDICT).and_then(severity_of),
+    let own_type = match text(CATALOG).and_then(ErrorView::of) {
+        Some(ErrorView::Nvidia) => text(GPUD_VERDICT).and_then(severity_of),
         _ => Severity::of(&event.event_type),
     };
     let recovery = text(RECOVERY).and_then(|number| {

@@ -1,9 +1,9 @@
-//! What a line means: the line's facts and the catalogue's knowledge put together.
+//! The meaning of a line: its facts joined with the catalogue's entry.
 
 use std::borrow::Cow;
 
 use gpud_builtin_shared::coded::Key;
-use gpud_builtin_shared::coded::vendor::{Catalog, Verdict};
+use gpud_builtin_shared::coded::vendor::{CodeVerdict, ErrorView};
 use gpud_builtin_shared::time::push_padded;
 
 use crate::catalog::{self, Action, Entry, MAX_CODE, Severity, VendorAction};
@@ -46,9 +46,9 @@ pub struct Xid<'a> {
 
 impl Xid<'_> {
     /// The verdict of a catalogue. `recovery` is what an Xid 154 asks for.
-    pub fn verdict(&self, catalog: Catalog, recovery: Option<Recovery<'_>>) -> Verdict {
+    pub fn verdict(&self, catalog: ErrorView, recovery: Option<Recovery<'_>>) -> CodeVerdict {
         let own = (self.severity, self.actions);
-        if catalog == Catalog::Gpud {
+        if catalog == ErrorView::Gpud {
             return own;
         }
         let view = vendor_view(self.vendor, !self.unit.is_empty(), recovery);

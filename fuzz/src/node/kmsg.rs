@@ -1,4 +1,4 @@
-//! What takes a kernel log apart and accounts for it, without the threads that do so in the daemon.
+//! Splits a kernel log into records and accounts for them, without the daemon's threads.
 
 pub use gpud_node::kmsg::*;
 

@@ -1,4 +1,4 @@
-//! What a sandboxed check costs: a fresh instance with the `cpu` check against starting bash, and Xid matching in the
+//! Measures the cost of a sandboxed check: a fresh instance with the `cpu` check against starting bash, and Xid matching in the
 //! sandbox against the same code compiled natively.
 
 use std::{

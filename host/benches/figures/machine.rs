@@ -1,4 +1,4 @@
-//! How quick this machine is at what the figures are made of, so that figures of two machines can be compared with each
+//! Measures this machine's speed at the work of the figures, so that figures of two machines can be compared with each
 //! other: the targets are for one whose processor is its own.
 
 use std::{hint::black_box, sync::mpsc, time::Instant};

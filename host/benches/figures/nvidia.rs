@@ -1,4 +1,4 @@
-//! What the NVIDIA components cost: processor time and calls of NVML of one round of all of them on a node with eight GPUs,
+//! Measures the cost of the NVIDIA components: processor time and calls of NVML of one round of all of them on a node with eight GPUs,
 //! played by the library of `tests/nvml-mock`; and what a GPU that does not answer does to the schedule of the others.
 //!
 //! The round runs in a process of its own, so that the library's log of calls can be had once and be left out once.
@@ -51,7 +51,7 @@ const SCRIPTS: usize = 10;
 
 /// One round.
 #[derive(Debug, Serialize, Deserialize)]
-struct Figures {
+struct NvidiaFigures {
     components: usize,
     /// Milliseconds of this process.
     all_ms: f64,
@@ -62,7 +62,7 @@ struct Figures {
     took_ms: f64,
 }
 
-impl Figures {
+impl NvidiaFigures {
     /// Without the threads that are in the library.
     fn host_and_guests(&self) -> f64 {
         self.all_ms - self.calls()
@@ -121,7 +121,7 @@ pub async fn measure(table: &mut Table) {
 }
 
 /// Runs itself once more.
-fn in_child(library: &Path, rounds: u32, log: Option<&Path>) -> Figures {
+fn in_child(library: &Path, rounds: u32, log: Option<&Path>) -> NvidiaFigures {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .arg(INSIDE)
@@ -167,7 +167,7 @@ pub async fn inside(library: &Path, rounds: u32) {
     // What is asked once only, at the start, and pages that are touched for the first time.
     let mut previous = node.clock.now_ms();
     round(&plugins, &store, &node, Trigger::Startup, None).await;
-    let mut figures: Vec<Figures> = Vec::new();
+    let mut figures: Vec<NvidiaFigures> = Vec::new();
     for _ in 0..rounds {
         tokio::time::sleep(BETWEEN).await;
         if let Some(log) = std::env::var_os(CALL_LOG_ENV) {
@@ -187,7 +187,7 @@ pub async fn inside(library: &Path, rounds: u32) {
         };
         let mut threads: Vec<_> = thread_ms().into_iter().map(of_round).collect();
         threads.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let of_round = Figures {
+        let of_round = NvidiaFigures {
             components: plugins.len(),
             all_ms,
             threads,

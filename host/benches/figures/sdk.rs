@@ -1,4 +1,4 @@
-//! What a fresh run of the same checker costs in each language: board temperatures of a machine with eight sensors,
+//! Measures a fresh run of the same checker in each language: board temperatures of a machine with eight sensors,
 //! against starting the interpreters that run such scripts elsewhere.
 //!
 //! The components are those that `examples/test.sh` leaves behind; a language whose component is not there has no row.

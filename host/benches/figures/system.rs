@@ -1,4 +1,4 @@
-//! What the system components cost: processor time and files of one round of all of them, on a machine with many mounts
+//! Measures the cost of the system components: processor time and files of one round of all of them, on a machine with many mounts
 //! and processes. These are made in namespaces of the benchmark's own, in which it runs itself once more; without root it
 //! says that it cannot.
 
@@ -77,7 +77,7 @@ struct Figures {
     /// Bytes handed to the guests.
     bytes: f64,
     /// Milliseconds of a round on demand, in which nothing is taken from memory; programs included.
-    anew_ms: f64,
+    fresh_ms: f64,
     /// Own milliseconds and files by component.
     components: Vec<(String, f64, f64)>,
 }
@@ -101,8 +101,8 @@ pub async fn measure(table: &mut Table) {
         );
         table.note("  handed to the guests", figures.bytes / 1024.0, "KiB");
         table.note(
-            "  a round on demand, everything anew",
-            figures.anew_ms,
+            "  a round on demand, everything read again",
+            figures.fresh_ms,
             "ms",
         );
         for (name, ms, files) in figures.components.iter().take(SHOWN) {
@@ -209,7 +209,7 @@ pub async fn inside() {
         programs_ms: (programs_after - programs) / rounds,
         files: components.iter().map(|(_, _, files)| files).sum(),
         bytes: bytes as f64 / rounds,
-        anew_ms: own_ms() - own_after + programs_ms() - programs_after,
+        fresh_ms: own_ms() - own_after + programs_ms() - programs_after,
         components,
     };
     println!("{}", serde_json::to_string(&figures).unwrap());

@@ -169,15 +169,20 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "reads the project's own pages")]
-    fn every_embedded_checker_has_a_page_and_is_listed() {
+    fn every_embedded_checker_has_a_page_and_a_subject_and_is_listed() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
         let (front, list) = (read("README.md"), read("docs/components/README.md"));
+        let subjects = read("host/summary/src/components.rs");
         for builtin in all() {
             let name = builtin.component;
             assert!(front.contains(&format!("`{name}`")), "README.md: {name}");
             assert!(list.contains(&format!("({name}.md)")), "the list: {name}");
             assert!(!read(&format!("docs/components/{name}.md")).is_empty());
+            // Checkers of NVIDIA GPUs have theirs by the begin of their names.
+            let has_subject = name.starts_with("accelerator-nvidia-")
+                || subjects.contains(&format!("\"{name}\","));
+            assert!(has_subject, "host/summary/src/components.rs: {name}");
         }
     }
 

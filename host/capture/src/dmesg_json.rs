@@ -24,7 +24,7 @@ use super::{
 
 /// The role of a line in the document.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum DocumentStep {
     /// No line of such a document.
     Outside,
     /// One without a message.
@@ -50,14 +50,14 @@ struct Object {
 
 impl DmesgJson {
     /// Takes a line.
-    pub fn take(&mut self, line: &[u8]) -> Step {
+    pub fn take(&mut self, line: &[u8]) -> DocumentStep {
         let line = line.trim_ascii();
         if !self.inside {
             self.inside = line == br#""dmesg": ["#;
             return if self.inside || matches!(line, b"{" | b"}") {
-                Step::Taken
+                DocumentStep::Taken
             } else {
-                Step::Outside
+                DocumentStep::Outside
             };
         }
         match line {
@@ -68,15 +68,15 @@ impl DmesgJson {
             _ => {
                 let field = self.object.as_mut().and_then(|object| object.field(line));
                 if field.is_none() {
-                    return Step::Outside;
+                    return DocumentStep::Outside;
                 }
             }
         }
-        Step::Taken
+        DocumentStep::Taken
     }
 }
 
-fn finished(object: Option<Object>) -> Step {
+fn finished(object: Option<Object>) -> DocumentStep {
     let Some(Object {
         level,
         facility,
@@ -84,7 +84,7 @@ fn finished(object: Option<Object>) -> Step {
         text: Some(text),
     }) = object
     else {
-        return Step::Taken;
+        return DocumentStep::Taken;
     };
     let text = escape::text(escape::without_line_end(&text), Backslash::Character);
     let stamp = micros.map_or(Stamp::None, Stamp::Boot);
@@ -92,7 +92,7 @@ fn finished(object: Option<Object>) -> Step {
     message.set_micros(micros);
     message.message.level = level.unwrap_or(priority::DEFAULT_LEVEL);
     message.message.facility = facility;
-    Step::Message(message)
+    DocumentStep::Message(message)
 }
 
 impl Object {

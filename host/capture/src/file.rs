@@ -1,4 +1,4 @@
-//! A file from its first lines, which say what it is, to its last.
+//! Reads a file from its first lines, which determine its format, to its last.
 
 use jiff::tz::TimeZone;
 

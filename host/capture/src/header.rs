@@ -1,4 +1,4 @@
-//! What stands before a kernel message in a log that some other tool wrote: a time, a host and a level, read as far as
+//! Parses the prefix of a kernel message in a log that another tool wrote: a time, a host and a level, read as far as
 //! they can be understood. What cannot be understood does not matter for the message.
 
 use super::{

@@ -161,12 +161,12 @@ impl<'z> Reader<'z> {
             return Ok(true);
         }
         match self.document.take(trimmed) {
-            dmesg_json::Step::Outside => {}
-            dmesg_json::Step::Taken => {
+            dmesg_json::DocumentStep::Outside => {}
+            dmesg_json::DocumentStep::Taken => {
                 self.last = Last::Nothing;
                 return Ok(true);
             }
-            dmesg_json::Step::Message(message) => return self.push(message),
+            dmesg_json::DocumentStep::Message(message) => return self.push(message),
         }
         match line::read(trimmed, &mut self.context) {
             Line::Unknown => self.take_uncommon(line, trimmed, indent),

@@ -1,4 +1,4 @@
-//! The hosts of a file, each with its times: what dating and judging need to know of the whole file.
+//! The hosts of a file, each with its times: facts of the whole file that dating and judging need.
 
 use super::{
     hosts::{HostId, Hosts, NO_HOST},

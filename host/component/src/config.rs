@@ -1,4 +1,4 @@
-//! The configuration of a component: what the flags say, what the site's own file says instead, and whether that fits the
+//! The configuration of a component: the values of flags, those of the site's own file, and whether they fit the
 //! schema that the component declares.
 
 use serde_json::{Map, Value};
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn configuration_is_held_against_the_schema() {
+    fn configuration_is_validated_against_the_schema() {
         assert_eq!(fault(SCHEMA, &json!({"warn": 3.5})), None);
         let (pointer, message) = fault(SCHEMA, &json!({"t": {"a": "x"}})).unwrap();
         assert_eq!(pointer, "/t/a");

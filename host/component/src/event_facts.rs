@@ -21,12 +21,12 @@ pub struct EventFact {
     pub actions: Vec<String>,
     /// The same in words; may be empty.
     pub advice: String,
-    verdict: Option<Verdict>,
+    verdict: Option<EventVerdict>,
 }
 
 /// What events of one name make of the state, as far as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-struct Verdict {
+struct EventVerdict {
     /// Names of events that end it.
     #[serde(default)]
     ended_by: Vec<String>,

@@ -1,4 +1,4 @@
-//! What changes, as it changes: verdicts and new events, numbered, for readers that follow the daemon (the live stream of
+//! The feed of changes: verdicts and new events, numbered, for readers that follow the daemon (the live stream of
 //! the API, exports).
 //!
 //! The feed holds the last [`RETAINED`] changes in memory, so that a reader that was away for a while can go on where it
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_is_about_what_was_in_trouble() {
+    fn a_recovery_names_the_subject_of_the_trouble() {
         let bad = state(Health::Unhealthy, "/a");
         let fine = HealthState {
             health: Health::Healthy,

@@ -1,4 +1,4 @@
-//! The log lines that say what happened: one for each change of a component's health, and one for each new event of
+//! Writes the log lines about health: one for each change of a component's health, and one for each new event of
 //! weight. Both are bounded, so that a flood of events cannot fill the log.
 
 use std::{

@@ -1,4 +1,4 @@
-//! From the kernel log's inboxes to events: each watching component takes its messages in batches, and what it makes
+//! Turns messages of the kernel log into events: each watching component takes its messages in batches, and what it makes
 //! of them is stored together with how far it got, so that nothing is seen twice or lost across a restart.
 
 use std::{

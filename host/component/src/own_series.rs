@@ -1,4 +1,4 @@
-//! The daemon's own series, brought up to date when somebody asks for metrics.
+//! The daemon's own series, updated when a client requests metrics.
 
 use std::{
     sync::Arc,

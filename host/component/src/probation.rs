@@ -41,11 +41,11 @@ struct Progress {
     wanted: BTreeMap<String, u32>,
     /// No batch of kernel messages has been handled yet.
     first_batch: bool,
-    stage: Stage,
+    stage: ProbationStage,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ProbationStage {
     Trying,
     Worked,
     Failed,
@@ -66,7 +66,7 @@ impl Probation {
             progress: Mutex::new(Progress {
                 wanted: wanted.collect(),
                 first_batch: true,
-                stage: Stage::Trying,
+                stage: ProbationStage::Trying,
             }),
             can_return,
             tell: Box::new(tell),
@@ -76,12 +76,12 @@ impl Probation {
 
     /// Not all of its components were checked well often enough.
     pub fn is_on(&self) -> bool {
-        self.progress().stage == Stage::Trying
+        self.progress().stage == ProbationStage::Trying
     }
 
     /// It failed, but the version before could not be brought back: from now on it is a failing checker like any other.
     pub fn stays(&self) {
-        self.progress().stage = Stage::Stays;
+        self.progress().stage = ProbationStage::Stays;
         self.stays.cancel();
     }
 
@@ -99,15 +99,15 @@ impl Probation {
                     *wanted = wanted.saturating_sub(1);
                 }
                 let all = progress.wanted.values().all(|wanted| *wanted == 0);
-                if all && progress.stage == Stage::Trying {
-                    progress.stage = Stage::Worked;
+                if all && progress.stage == ProbationStage::Trying {
+                    progress.stage = ProbationStage::Worked;
                     drop(progress);
                     (self.tell)(Verdict::Worked);
                 }
                 false
             }
             Err(error) => {
-                let on = self.progress().stage != Stage::Worked;
+                let on = self.progress().stage != ProbationStage::Worked;
                 on && counts(error) && self.failed(component, format!("it {error}"))
             }
         }
@@ -123,7 +123,7 @@ impl Probation {
             Err(error) => {
                 let on = {
                     let progress = self.progress();
-                    progress.first_batch || progress.stage != Stage::Worked
+                    progress.first_batch || progress.stage != ProbationStage::Worked
                 };
                 let reason = format!("on kernel messages it {error}");
                 on && counts(error) && self.failed(component, reason)
@@ -133,17 +133,17 @@ impl Probation {
 
     /// It cannot be given kernel messages, because of its patterns.
     pub(super) fn patterns_failed(&self, component: &str, problem: &str) -> bool {
-        let on = self.progress().stage != Stage::Worked;
+        let on = self.progress().stage != ProbationStage::Worked;
         on && self.failed(component, format!("its patterns cannot be used: {problem}"))
     }
 
     fn failed(&self, component: &str, reason: String) -> bool {
         let mut progress = self.progress();
-        if !self.can_return || progress.stage == Stage::Stays {
+        if !self.can_return || progress.stage == ProbationStage::Stays {
             return false;
         }
-        let again = progress.stage == Stage::Failed;
-        progress.stage = Stage::Failed;
+        let again = progress.stage == ProbationStage::Failed;
+        progress.stage = ProbationStage::Failed;
         drop(progress);
         if !again {
             let component = component.to_owned();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_refers_to_itself_comes_to_an_end() {
+    fn a_schema_that_refers_to_itself_ends() {
         let schema = json!({"$ref": "#"});
         assert_eq!(pointers(&schema, &json!({})), [""]);
         let tree = json!({"type": "object", "additionalProperties": {"$ref": "#"}});

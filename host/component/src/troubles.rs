@@ -1,4 +1,4 @@
-//! Components that say what is wrong with gpud's own files. Each is registered only while something is wrong. A request that
+//! Components that report faults of gpud's own files. Each is registered only while there is a fault. A request that
 //! names one at another time gets a healthy state, so that a client that watches it sees the trouble end.
 
 use crate::{

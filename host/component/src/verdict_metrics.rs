@@ -1,4 +1,4 @@
-//! The series that say how healthy each component is, made when they are asked for.
+//! The series with each component's health, made when a client requests metrics.
 
 use super::Registry;
 use crate::{

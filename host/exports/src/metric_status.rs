@@ -1,4 +1,4 @@
-//! How an export does with metrics, which are not queued: a push that failed is replaced by the next one.
+//! The status of an export's metrics, which are not queued: a push that failed is replaced by the next one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{Snapshot, UnixMillis};
 
-/// Where exports read metrics.
+/// The source from which exports read metrics.
 pub trait MetricSource: fmt::Debug + Send + Sync {
     /// Reads the present value of every metric.
     fn read(&self) -> BoxFuture<'_, MetricReadings>;
@@ -72,7 +72,7 @@ pub enum MetricValue {
     },
 }
 
-/// What an engine for metrics is given.
+/// The metrics that an engine receives.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MetricPicture {
     /// When it was taken.

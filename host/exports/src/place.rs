@@ -1,4 +1,4 @@
-//! Where a row is from: the names of the cluster and of the node.
+//! The origin of a row: the names of the cluster and of the node.
 
 use crate::{Context, DeliveryError};
 

@@ -1,4 +1,4 @@
-//! A bounded queue in memory that gives up its oldest records, and counts them.
+//! A bounded queue in memory that drops its oldest records and counts them.
 
 use std::{
     collections::VecDeque,
@@ -17,13 +17,13 @@ pub const MAX_BYTES: usize = 4 << 20;
 pub struct Queue {
     max_records: usize,
     status: Arc<Status>,
-    inner: Mutex<Inner>,
+    inner: Mutex<QueueState>,
     /// Something came.
     pushed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct QueueState {
     records: VecDeque<Arc<Record>>,
     bytes: usize,
     /// How many of the oldest are being delivered; they are not given up.
@@ -106,7 +106,7 @@ impl Queue {
         self.pushed.notified().await;
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, QueueState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! How long to wait before something that failed is tried again.
+//! The waiting time before a failed delivery is tried again.
 
 use std::{
     hash::{BuildHasher, RandomState},

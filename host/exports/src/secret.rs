@@ -48,7 +48,7 @@ pub trait SecretSource: fmt::Debug + Send + Sync {
     }
 }
 
-/// Where a secret is: `env:NAME` or `file:/path`. It is read at each use.
+/// The place of a secret: `env:NAME` or `file:/path`. It is read at each use.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
     /// A variable of the daemon's environment.

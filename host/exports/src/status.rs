@@ -1,4 +1,4 @@
-//! How an export does: counters, and a verdict with a reason.
+//! The status of an export: counters, and a verdict with a reason.
 
 use std::{
     collections::BTreeMap,
@@ -25,11 +25,11 @@ pub struct Status {
     queued: AtomicU64,
     spooled: AtomicU64,
     metrics: MetricStatus,
-    inner: Mutex<Inner>,
+    inner: Mutex<Counts>,
 }
 
 #[derive(Debug, Default, Clone)]
-struct Inner {
+struct Counts {
     last_success: Option<UnixMillis>,
     failing_since: Option<UnixMillis>,
     last_error: Option<String>,
@@ -189,7 +189,7 @@ impl Status {
         change(self.inner().inventory.get_or_insert_default());
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, Counts> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

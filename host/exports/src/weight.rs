@@ -1,4 +1,4 @@
-//! How much memory a record takes, by which queues are bounded.
+//! The memory size of a record, by which queues are bounded.
 
 use crate::{Finding, Record, Subject};
 

@@ -1,4 +1,4 @@
-//! The container runtime, as it says itself over its CRI socket (`runtime.v1.RuntimeService/Version` of Kubernetes'
+//! The container runtime, by its own answer over its CRI socket (`runtime.v1.RuntimeService/Version` of Kubernetes'
 //! CRI). It is a socket of this machine: nothing leaves it.
 
 use std::{path::Path, time::Duration};

@@ -13,7 +13,7 @@ const MAX_ROWS: usize = 10_000;
 pub struct Space {
     /// All.
     pub total: u64,
-    /// What is used.
+    /// The used bytes.
     pub used: u64,
 }
 

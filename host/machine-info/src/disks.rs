@@ -101,7 +101,7 @@ async fn block_devices(command: Option<&str>) -> Result<Vec<lsblk::Device>, Sour
     })
 }
 
-/// What a command printed, if it says that it is whole.
+/// Returns a command's output, if its exit status says that it is whole.
 fn succeeded(output: Output) -> Result<String, SourceError> {
     if output.exit_code == Some(0) && !output.stdout_truncated {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

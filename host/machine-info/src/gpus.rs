@@ -1,4 +1,4 @@
-//! From what NVML says of the GPUs to the words of the inventory, which are GPUd's.
+//! Turns NVML's answers about GPUs into the words of the inventory, which are GPUd's.
 
 use crate::{
     node::nvml::{Inventory, values::Identity},

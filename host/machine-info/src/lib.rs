@@ -178,7 +178,7 @@ impl Collector {
         }
     }
 
-    /// What a program says of its version. That it is not installed is no complaint.
+    /// Reads the version that a program reports. A missing program is no error.
     async fn version(&self, program: &str) -> Option<String> {
         if !self.files.is_live() {
             return None;

@@ -1,4 +1,4 @@
-//! What is mounted where: the kernel's mount list, and `findmnt`'s answer about one folder.
+//! Reads the mount points: the kernel's mount list, and `findmnt`'s answer about one folder.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Whose cloud the machine is part of, as its firmware says (SMBIOS, shown by Linux in `/sys/class/dmi/id`).
+//! The cloud provider of the machine, by its firmware (SMBIOS, shown by Linux in `/sys/class/dmi/id`).
 //!
 //! Nobody is asked, so what only a metadata service knows (region, public address) stays empty, and a cloud whose
 //! firmware does not name it (plain QEMU or OpenStack, as nscale's) is `unknown`. The firmware's words are those by
@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 4096;
 const AZURE_TAG: &str = "7783-7084-3265-9085-8269-3286-77";
 const ORACLE_TAG: &str = "OracleCloud.com";
 
-/// Whose cloud it is.
+/// A cloud provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cloud {
     /// Name, `unknown` if the firmware names none that is known.

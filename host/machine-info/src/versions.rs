@@ -1,4 +1,4 @@
-//! What installed programs say of their version.
+//! The versions that installed programs report.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_in_what_programs_print() {
+    fn versions_are_read_from_the_output_of_programs() {
         for (text, version) in [
             (
                 "containerd github.com/containerd/containerd v1.7.27 05044ec0a9a75232cad458027ca83437aae3f4da",

@@ -133,7 +133,7 @@ pub const INVENTORY_FAILURES: OwnMetric = metric(
     "exports of the inventory that failed and were tried again",
 );
 
-/// What the daemon measured about itself; `None` where it could not.
+/// The daemon's readings of itself; `None` where a reading failed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OwnReadings {
     /// Open file descriptors.

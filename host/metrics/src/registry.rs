@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// What tells the series of a family apart.
+/// The labels that distinguish the series of a family.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SeriesKey {
     /// `None` for the daemon's own series.
@@ -343,7 +343,7 @@ impl Registry {
     }
 }
 
-/// What a family is made from when its first series comes.
+/// The description from which a family is made with its first series.
 struct Description<'a> {
     name: &'a str,
     help: &'a str,

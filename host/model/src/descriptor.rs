@@ -1,4 +1,4 @@
-//! How a component describes itself, once and without any capability.
+//! A component's description of itself, made once and without any capability.
 
 use std::time::Duration;
 

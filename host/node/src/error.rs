@@ -37,7 +37,7 @@ pub enum SourceError {
         /// When this source last answered, Unix milliseconds.
         last_good: Option<u64>,
     },
-    /// The device behind the source is gone (for example "GPU is lost").
+    /// The device behind the source is lost (for example "GPU is lost").
     #[error("{0}: lost")]
     SourceLost(String),
     /// The device behind the source wants a reset before it answers again.

@@ -1,4 +1,4 @@
-//! The Unix socket for local administration: made where nobody else can put or change anything, and found again by
+//! The Unix socket for local administration: made where no other user can put or change anything, and found again by
 //! clients that check whose it is.
 
 use std::{
@@ -67,20 +67,20 @@ pub enum SocketError {
 #[derive(Debug)]
 pub struct LocalSocket {
     // Before the listener: fields are dropped in this order, and a name that nobody serves is not left behind.
-    place: Place,
+    place: SocketPath,
     listener: UnixListener,
 }
 
 /// A socket that is made, and accepts connections that nobody answers yet. Dropped, it is removed.
 #[derive(Debug)]
 pub struct BoundSocket {
-    place: Place,
+    place: SocketPath,
     socket: OwnedFd,
 }
 
 /// The place of a socket in the file system. Dropped, it is free.
 #[derive(Debug)]
-struct Place {
+struct SocketPath {
     path: PathBuf,
     folder: File,
     name: PathBuf,
@@ -164,7 +164,7 @@ impl BoundSocket {
         let facts = statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(errno)?;
         Ok(Self {
             socket,
-            place: Place {
+            place: SocketPath {
                 path: path.to_owned(),
                 folder,
                 name,
@@ -190,7 +190,7 @@ impl BoundSocket {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPath {
     fn drop(&mut self) {
         let facts = statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         if facts.is_ok_and(|facts| (facts.st_dev, facts.st_ino) == self.identity) {
@@ -212,7 +212,7 @@ fn lock(folder: &File, name: &Path) -> Result<File, Errno> {
 }
 
 /// Connects to the socket of a daemon that runs as root or as our own user. `None` where there is none, where it is not for
-/// us, and where somebody else serves it. Links are not followed.
+/// us, and where another user serves it. Links are not followed.
 pub async fn connect(path: &Path) -> Option<UnixStream> {
     let facts = std::fs::symlink_metadata(path).ok()?;
     let socket = FileType::from_raw_mode(facts.mode()) == FileType::Socket;

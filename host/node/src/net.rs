@@ -110,7 +110,7 @@ async fn connect_unix(what: &str, socket: &Path) -> Result<UnixStream, SourceErr
         .map_err(|error| SourceError::from_io(what, &error))
 }
 
-/// Sends a GET request to a port of 127.0.0.1, or of ::1 when nobody listens there.
+/// Sends a GET request to a port of 127.0.0.1, or of ::1 when no process listens there.
 ///
 /// # Errors
 /// As for [`http_over_unix`]; [`SourceError::Other`] with the word `refused` where somebody else than `servers` listens.

@@ -205,7 +205,7 @@ impl Canned {
     /// How long a connect takes.
     ///
     /// # Errors
-    /// [`SourceError::Other`] where nobody listens.
+    /// [`SourceError::Other`] where no process listens.
     pub fn connect(&self, endpoint: &str) -> Result<Duration, SourceError> {
         match self.tcp.iter().any(|open| open == endpoint) {
             true => Ok(Duration::from_millis(1)),

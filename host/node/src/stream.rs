@@ -1,4 +1,4 @@
-//! A client's connection, TCP or Unix, that can be asked whether it still exists while somebody else reads and writes.
+//! A client's connection, TCP or Unix, that can be asked whether it still exists while another task reads and writes.
 
 use std::{
     io::{self, IoSlice},

@@ -9,7 +9,7 @@ const GROUPS: &str = "/etc/group";
 /// Most bytes of each file that are read.
 const MAX_FILE: usize = 4 << 20;
 
-/// What a process needs to know to become a user.
+/// The facts that a process needs to become a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     /// Name.

@@ -228,7 +228,7 @@ pub(crate) const BUILD_WORDS: &[&str] = &[
     "TERM",
 ];
 
-/// Variables that a build of root gets if nobody else can change what they name: folders of toolchains, and certificates
+/// Variables that a build of root gets if no other user can change what they name: folders of toolchains, and certificates
 /// that they trust.
 pub(crate) const BUILD_PATHS: &[&str] = &[
     "CARGO_HOME",

@@ -170,7 +170,7 @@ impl Packs {
             && !decisions.downgrade
         {
             return Err(PackRefusal(format!(
-                "pack {name} {} is older than the installed version {}: it can have faults that were mended since; \
+                "pack {name} {} is older than the installed version {}: it can have faults that were fixed since; \
                  --allow-downgrade installs it all the same",
                 pack.manifest.version, before.manifest.version
             )));

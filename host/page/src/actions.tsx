@@ -8,7 +8,7 @@ import { Text } from './parts';
 
 export interface Action {
   title: string;
-  /** What it does, for who decides. */
+  /** The effect of an action, for the person who decides. */
   says: string;
   button: string;
   method: string;

@@ -51,7 +51,7 @@ export function TimelineStrip({ plugins, changes }: { plugins: ReadonlySet<strin
   );
 }
 
-/** The lanes as a drawing; the list below says the same to who cannot see it. */
+/** The lanes as a drawing; the list below has the same for screen readers. */
 function Lanes({ lanes, from, to, choose }: { lanes: Lane[]; from: number; to: number; choose: (bin: Bin) => void }) {
   const { utc } = useChoices();
   const offset = utc ? 0 : -new Date(to).getTimezoneOffset() * MINUTE;

@@ -113,7 +113,7 @@ async fn follow(
     for (spec, _) in found.iter().filter(|(_, changed)| **changed) {
         let now = take(plugins, packs, spec).await;
         for problem in &now.problems {
-            tracing::error!("pack not taken up: {problem}");
+            tracing::error!("pack not loaded: {problem}");
         }
         applied.insert(spec.clone(), now);
         changed = true;

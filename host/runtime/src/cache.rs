@@ -1,7 +1,7 @@
 //! Compiled code on disk, so that a restart compiles nothing.
 //!
 //! Loading compiled code runs it, so the folder must be ours alone: mode 0700, our user, not a link, below folders that
-//! nobody else can change ([`crate::node::trusted`]); otherwise a private temporary folder is used, or memory, and the log
+//! no other user can change ([`crate::node::trusted`]); otherwise a private temporary folder is used, or memory, and the log
 //! says so. An entry's name is the SHA-256 of the component and the engine's compatibility hash; beside it is the SHA-256
 //! of the code, since Wasmtime does not notice flipped bits. Both have mode 0600 whatever the umask is. An entry is opened once: what is hashed is what is loaded.
 //! What does not fit is removed and made once more: from the code in gpud's own binary ([`super::archive`]), or by

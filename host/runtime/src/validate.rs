@@ -201,7 +201,7 @@ fn check_metric(metric: &Metric) -> Result<(), Problem> {
 
 fn not_ahead(time: UnixMillis, now: UnixMillis) -> Result<(), Problem> {
     if time > now.saturating_add(MAX_AHEAD) {
-        return Err(format!("time {time} lies in the future (now is {now})"));
+        return Err(format!("time {time} is in the future (now is {now})"));
     }
     Ok(())
 }
@@ -292,7 +292,7 @@ mod tests {
             ),
             (
                 |r| r.states[0].time = Some(NOW + 600_000),
-                "lies in the future",
+                "is in the future",
             ),
             (
                 |r| r.states[0].extra_info = vec![("a".into(), "1".into()); 2],
@@ -311,7 +311,7 @@ mod tests {
                 "event 0: evidence: 5000 bytes",
             ),
             (|r| r.events[0].name.clear(), "event 0: no name"),
-            (|r| r.events[0].time = NOW + 600_000, "lies in the future"),
+            (|r| r.events[0].time = NOW + 600_000, "is in the future"),
             (
                 |r| {
                     r.events[0].merge = Some(Merge {

@@ -1,4 +1,4 @@
-//! Who may ask for what: [`Right`] of a route, the bearer token, and who is at the other end of the connection.
+//! Access control: the [`Right`] of a route, the bearer token, and the client at the other end of the connection.
 
 use std::sync::Arc;
 

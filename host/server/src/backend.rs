@@ -1,4 +1,4 @@
-//! What the server needs from the layer that owns the components.
+//! The interface of the server to the layer that owns the components.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How an answer is ended from outside: because its client does not read it, or because it makes room for another client's.
+//! Ends an answer from outside: because its client does not read it, or because it makes room for another client's.
 
 use tokio_util::sync::CancellationToken;
 

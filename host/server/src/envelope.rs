@@ -1,4 +1,4 @@
-//! What surrounds every request: its id, a line in the access log, and an answer even where a handler panics.
+//! Wraps every request: its id, a line in the access log, and an answer even where a handler panics.
 
 use std::{panic::AssertUnwindSafe, time::Instant};
 

@@ -1,4 +1,4 @@
-//! Errors as clients know them, in GPUd's dialects. Error bodies are always compact JSON.
+//! Errors in the forms that clients expect, in GPUd's dialects. Error bodies are always compact JSON.
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;

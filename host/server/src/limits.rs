@@ -22,7 +22,7 @@ use super::{
 
 const MIB: usize = 1024 * 1024;
 
-/// What the port gives. Root and gpud's own user always find a part of it free.
+/// The bounds of the port. A part is always free for root and gpud's own user.
 pub(super) const PORT: Bounds = Bounds {
     connections: Portions {
         all: 512,
@@ -53,7 +53,7 @@ pub(super) const PORT: Bounds = Bounds {
     },
     stall_time: STALL_TIME,
 };
-/// What the Unix socket gives, apart from the port.
+/// The bounds of the Unix socket, apart from those of the port.
 pub(super) const LOCAL_SOCKET: Bounds = Bounds {
     connections: Portions {
         all: 64,
@@ -114,8 +114,8 @@ pub(super) const QUEUE_TIME: Duration = Duration::from_secs(10);
 
 /// The layer that bounds the number of requests under way and refuses bodies announced as too large.
 ///
-/// A request whose body is used takes its turn only when the body is there, so that slow clients hold up nobody. What a client
-/// asked for that is gone when its turn comes is not done. Answers that nobody reads keep further ones waiting, with their
+/// A request whose body is used takes its turn only when the body is there, so that slow clients delay no other. What a client
+/// asked for that is gone when its turn comes is not done. Answers that no client reads keep further ones waiting, with their
 /// turn: what a client holds is bounded.
 pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
     if announced_length(request.headers()).is_some_and(|length| length > MAX_BODY as u64) {

@@ -1,4 +1,4 @@
-//! Binds the port and takes connections until the daemon stops.
+//! Binds the port and accepts connections until the daemon stops.
 
 use std::{
     io,
@@ -119,7 +119,7 @@ fn by(holder: Option<&PortHolder>) -> String {
     holder.map_or_else(String::new, |holder| format!(" by {holder}"))
 }
 
-/// Where clients come in.
+/// The listeners of the server.
 pub struct Entrances {
     /// The port.
     pub port: TcpListener,
@@ -137,7 +137,7 @@ pub struct Serving {
     pub sites: Sites,
     /// The routes of `--pprof` are there.
     pub profiling: bool,
-    /// What is reloaded when its files change.
+    /// The parts that are reloaded when their files change.
     pub reloaded: Vec<Arc<dyn Reload>>,
     /// Asks for a look at these files at once.
     pub reload_now: Arc<Notify>,
@@ -197,7 +197,7 @@ impl Entrance {
     }
 }
 
-/// Where connections come from.
+/// The kinds of listeners.
 pub(super) enum Listener {
     Port(TcpListener),
     Local(LocalSocket),

@@ -11,7 +11,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What the answers and bodies look like. A test holds every golden document against it.
 const SCHEMAS: &str = include_str!("openapi_schemas.json");
 
-/// What any route can answer.
+/// The answers that any route can give.
 static ANYWHERE: [Answer; 5] = [
     Answer {
         status: 401,

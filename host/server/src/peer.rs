@@ -1,5 +1,5 @@
 //! The identity of the client of a connection. Determined once, when the connection is accepted and before a byte of it
-//! is read; an address is never looked up again later, when somebody else may have it.
+//! is read; an address is never looked up again later, when another user may have it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Whether a client takes what it is sent.
+//! Tracks whether a client reads its answers.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

@@ -91,7 +91,7 @@ impl WatchedItem {
         self.taken = now;
         let what = self.item.what();
         match self.item.reload() {
-            Ok(()) => tracing::info!("the {what} is read anew"),
+            Ok(()) => tracing::info!("the {what} is read again"),
             Err(problem) => tracing::error!("the {what} of before stays in use: {problem}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Who holds how much of something, and whose part makes room for somebody else's.
+//! The clients' shares of a resource, and which client makes room for another one.
 
 use std::{
     cmp::Reverse,

@@ -26,7 +26,7 @@ use super::{
     swagger,
 };
 
-/// What handlers share.
+/// The state that handlers share.
 #[derive(Clone)]
 pub struct App {
     pub(super) backend: Arc<dyn Backend>,

@@ -10,7 +10,7 @@ use super::{
     trigger,
 };
 
-/// What a route does to the machine or the daemon.
+/// The right that a route needs, by its effect on the machine or the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Right {
     /// Says only that the daemon answers. Never asks for a token: probes have none.
@@ -547,7 +547,7 @@ pub(super) static ROUTES: [Route; 34] = [
     },
 ];
 
-/// What GPUd serves with Go's own profiler.
+/// The routes that GPUd serves with Go's own profiler.
 const PROFILE: Route = Route {
     path: "/admin/pprof/profile",
     forms: Forms::Json,

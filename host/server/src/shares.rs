@@ -1,4 +1,4 @@
-//! What one client may take, so that others get their share: connections, requests under way, bodies that arrive, bytes of
+//! The bounds of one client, so that others get their share: connections, requests under way, bodies that arrive, bytes of
 //! answers, and readers of the stream.
 //!
 //! One client is a user of this machine, or an address elsewhere. Root and gpud's own user have no share of their own, and

@@ -28,7 +28,7 @@ const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const OVER_TLS: &str = "https://";
 /// The Unix socket speaks plain HTTP, which a browser reaches through `ssh -L`.
 const OVER_LOCAL_SOCKET: &str = "http://";
-/// What an allowed site may send.
+/// The methods that an allowed site may use.
 const ALLOWED_METHODS: &str = "GET, POST, PUT, DELETE";
 const ALLOWED_HEADERS: &str = "authorization, content-type, json-indent, x-request-id";
 
@@ -44,7 +44,7 @@ pub struct Sites {
     pub origins: Vec<String>,
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Source {
     /// No browser, or a page of gpud's own.

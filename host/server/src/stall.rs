@@ -1,4 +1,4 @@
-//! A stream that fails when the other side takes nothing for too long, so that slow readers hold no memory for ever.
+//! A stream that fails when the other side reads nothing for too long, so that slow readers hold no memory for ever.
 
 use std::{
     io,

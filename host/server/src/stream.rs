@@ -1,4 +1,4 @@
-//! `GET /v1/stream`: what changes, as server-sent events, until the reader goes or the daemon stops.
+//! `GET /v1/stream`: changes as server-sent events, until the reader disconnects or the daemon stops.
 //!
 //! Nothing is stored for a reader but its place in the feed: one that is too slow loses its place, is cut off, and goes on
 //! after the last id that it saw. A reader is woken only by a change, and now and then for a comment.

@@ -140,7 +140,7 @@ fn rights(route: &Route) -> &'static str {
         Right::Alive => "Open to all.",
         Right::Read => "Shows something: needs a token only with <code>--require-token</code>.",
         Right::Write => {
-            "Runs or changes something: for root and gpud's own user on this machine, and for who shows the token."
+            "Runs or changes something: for root and gpud's own user on this machine, and for requests with the token."
         }
         Right::Code => "Brings code in: only for root and gpud's own user, from this machine.",
     }

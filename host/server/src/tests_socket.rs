@@ -279,7 +279,7 @@ async fn a_connection_too_many_is_closed_until_one_ends() {
 
 /// The bodies of 64 requests never come; others are answered all the same.
 #[tokio::test]
-async fn bodies_that_do_not_come_hold_up_nobody() {
+async fn bodies_that_never_arrive_delay_no_other_client() {
     let server = start().await;
     let mut slow = Vec::new();
     for _ in 0..64 {
@@ -304,7 +304,7 @@ async fn bodies_that_do_not_come_hold_up_nobody() {
 /// What a client sent that is gone when its turn comes is not done, also if another request follows in the same bytes: the
 /// HTTP library then looks no further.
 #[tokio::test]
-async fn what_a_client_asked_for_that_is_gone_is_not_done() {
+async fn a_request_of_a_disconnected_client_is_not_executed() {
     let backend = Arc::<Fake>::default();
     let app = app(Arc::<Fake>::clone(&backend));
     let shares = Arc::clone(&app.shares);

@@ -1,4 +1,4 @@
-//! Clients that ask and do not read, over real sockets. Those of HTTP/2 send raw frames: no library's client would do so.
+//! Clients that send requests and do not read the answers, over real sockets. Those of HTTP/2 send raw frames: no library's client would do so.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 

@@ -115,7 +115,7 @@ pub fn read(file: &Path) -> Result<String, TokenError> {
     read_with(Opener::of_command(), file)
 }
 
-/// The daemon takes no token from a file that somebody else can change.
+/// The daemon takes no token from a file that another user can change.
 fn read_own(file: &Path) -> Result<String, TokenError> {
     read_with(Opener::of_daemon(), file)
 }

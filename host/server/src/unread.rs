@@ -1,4 +1,4 @@
-//! What of a request's body nobody read.
+//! The rest of a request's body that no handler read.
 
 use std::{
     pin::Pin,

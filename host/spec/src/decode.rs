@@ -1,4 +1,4 @@
-//! From a tree to entries: each key gets what its type asks for, as Go's decoder would hand it out.
+//! Decodes a tree into entries: each key gets a value of its type, as Go's decoder would return it.
 //!
 //! A value of the wrong shape makes its entry bad and is reported; the rest of the entry is still looked at, and so are
 //! the other entries.

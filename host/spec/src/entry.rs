@@ -217,7 +217,7 @@ impl Decoder<'_> {
         {
             let place = node.get("regex").map_or(node.place, |value| value.place);
             let message = format!("the regular expression does not compile: {error}");
-            let note = "a check whose value is held against it fails".to_owned();
+            let note = "a check that compares a value with it fails".to_owned();
             self.down(Down::Key("regex"), |this| {
                 this.warning(place, ProblemKind::InvalidPattern, message, note);
             });

@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, Command};
 const PLUGIN: &str = "plugin";
 const CUSTOM_PLUGINS: &str = "custom-plugins";
 
-/// What the words of a command line ask for.
+/// The request in the words of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
     /// A command, respelled.
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn errors_name_the_fault() {
         for (line, message) in [
             ("x", "No help topic for 'x'"),
             ("help|x", "No help topic for 'x'"),

@@ -1,4 +1,4 @@
-//! What the operator set for the checks, checked itself: plain values for the components.
+//! The operator's settings for the checks, validated: plain values for the components.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 

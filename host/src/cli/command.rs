@@ -1,4 +1,4 @@
-//! What a command is: its entry in the table of commands, its flags, and what it does.
+//! The definition of a command: its entry in the table of commands, its flags, and its action.
 
 use std::{any::Any, fmt::Debug, pin::Pin};
 
@@ -128,7 +128,7 @@ pub trait Action: Debug + Sized + 'static {
     fn run(self, context: CommandContext) -> impl Future<Output = Result<Exit, Exit>>;
 }
 
-/// What the process gives to the command that it runs.
+/// The parts of the process that a command may use.
 pub struct CommandContext {
     /// Standard output.
     pub stdout: Terminal,
@@ -173,7 +173,7 @@ impl<A: Action> Task for A {
     }
 }
 
-/// What a command line asks for.
+/// The parsed request of a command line.
 pub struct Plan {
     /// The flags that every command has.
     pub common: CommonArgs,

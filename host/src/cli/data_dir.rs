@@ -69,12 +69,12 @@ pub fn close(folder: &Path) -> Result<(), TrustError> {
 }
 
 /// Checks a folder in which a command is about to open the state file. SQLite follows a link in the place of that file, and
-/// makes, changes and removes others beside it: in a folder of somebody else, root would do so wherever that user likes.
+/// makes, changes and removes others beside it: in a folder of another user, root would do so wherever that user likes.
 ///
 /// A folder that is missing or cannot be looked at is no error here: opening the file says so.
 ///
 /// # Errors
-/// The command is root's, and somebody else could change the folder.
+/// The command is root's, and another user could change the folder.
 pub fn check(folder: &Path) -> Result<(), TrustError> {
     match Opener::of_command().check_folder(folder) {
         Err(refused) if refused.is_refusal() => Err(refused),

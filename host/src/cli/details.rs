@@ -238,7 +238,7 @@ fn left_out(count: usize, what: &str) -> String {
 
 /// A document without a layout.
 fn as_built(fields: &[(String, Node)], width: usize) -> String {
-    let mut found = Found::default();
+    let mut found = ShownFields::default();
     found.sort_out("", fields);
     let mut pairs = Table::new();
     for (name, value) in found.pairs.iter().take(MAX_ROWS) {
@@ -259,12 +259,12 @@ fn as_built(fields: &[(String, Node)], width: usize) -> String {
 }
 
 #[derive(Default)]
-struct Found<'a> {
+struct ShownFields<'a> {
     pairs: Vec<(String, String)>,
     lists: Vec<(String, &'a [Node])>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> ShownFields<'a> {
     /// Scalars and lists of them become pairs; lists of objects tables of their own. What is empty says nothing.
     fn sort_out(&mut self, prefix: &str, fields: &'a [(String, Node)]) {
         for (key, value) in fields {

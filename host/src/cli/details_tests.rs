@@ -1,4 +1,4 @@
-//! What a scan shows of the documents of a machine with eight GPUs: `testdata/scanned.json`, taken from a scan over the
+//! Tests the tables of a scan of a machine with eight GPUs: `testdata/scanned.json`, taken from a scan over the
 //! simulated NVML library. The golden files are `testdata/scanned-‹width›.txt`; `GPUD_WRITE_GOLDEN=1` regenerates them.
 
 use std::{fmt::Write as _, fs, path::PathBuf};

@@ -1,4 +1,4 @@
-//! How a command ends when it does not simply succeed: a status, and what is said on which stream.
+//! The end of a command that does not simply succeed: a status, and a text for one of the streams.
 
 use std::{
     io::{self, Write as _},
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failure_quotes_does_not_drive_the_terminal() {
+    fn quoted_text_of_a_failure_cannot_control_the_terminal() {
         let said = |stderr: Stderr| stderr.text(Terminal::PLAIN);
         let failure = Exit::failure("a\u{1b}]0;x\u{7}.tar: no archive\n  try b");
         assert_eq!(

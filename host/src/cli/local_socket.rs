@@ -1,4 +1,4 @@
-//! Where the Unix socket for local administration is.
+//! The path of the Unix socket for local administration.
 
 use std::{
     env,

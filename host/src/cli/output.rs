@@ -1,4 +1,4 @@
-//! What `gpud scan` prints as JSON and with `--classic`, a line and tables for each component, and the exit status.
+//! The output of `gpud scan` as JSON and with `--classic`, a line and tables for each component, and the exit status.
 
 use std::fmt::Write as _;
 

@@ -76,7 +76,7 @@ pub fn secret_files(path: &Path) -> Vec<PathBuf> {
 /// The user whose programs may have every secret.
 const ROOT: &str = "root";
 
-/// Reads files with secrets, which nobody else may be able to change.
+/// Reads files with secrets, which no other user may be able to change.
 #[derive(Debug)]
 struct TrustedFiles(Opener);
 

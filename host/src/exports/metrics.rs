@@ -13,14 +13,14 @@ use crate::{
 };
 
 /// Reads all series.
-pub(super) struct Source {
+pub(super) struct SeriesSource {
     own_series: OwnSeries,
     metrics: Arc<metrics::Registry>,
     /// When the daemon began to count.
     since: u64,
 }
 
-impl Source {
+impl SeriesSource {
     /// For these components, counting from now on.
     pub(super) fn new(registry: &Arc<Registry>, services: &Arc<Services>) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Source {
     }
 }
 
-impl MetricSource for Source {
+impl MetricSource for SeriesSource {
     fn read(&self) -> BoxFuture<'_, MetricReadings> {
         async move {
             self.own_series.refresh().await;
@@ -44,7 +44,7 @@ impl MetricSource for Source {
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for SeriesSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Source(since {})", self.since)
     }

@@ -117,7 +117,7 @@ pub async fn start(
         options.spool_folder,
     );
     environment.machine = machine(&services.node).await;
-    environment.metrics = Some(Arc::new(metrics::Source::new(&registry, &services)));
+    environment.metrics = Some(Arc::new(metrics::SeriesSource::new(&registry, &services)));
     let exporting = Arc::new(Exporting {
         exports: Exports::new(environment.clone()),
         registry,

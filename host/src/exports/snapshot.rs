@@ -10,12 +10,12 @@ use super::{Exporting, records};
 use crate::{model::HealthState, node::nvml};
 
 /// A state by component, name and subject.
-type Key = (String, String, Option<gpud_exports::Subject>);
+type StateKey = (String, String, Option<gpud_exports::Subject>);
 
 /// Makes snapshots, and remembers since when each state has its health.
 #[derive(Debug, Default)]
 pub(super) struct Snapshots {
-    since: BTreeMap<Key, (Health, u64)>,
+    since: BTreeMap<StateKey, (Health, u64)>,
 }
 
 impl Snapshots {

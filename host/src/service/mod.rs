@@ -24,7 +24,7 @@ pub struct Service {
     pub notifier: Arc<Notifier>,
     /// How long systemd waits for a sign of life; `None` when it does not.
     pub watchdog: Option<Duration>,
-    /// One item for each SIGHUP; `None` when nobody listens for it.
+    /// One item for each SIGHUP; `None` where it is not handled.
     pub hangups: Option<Receiver<()>>,
     /// Reopens the log file.
     pub log: Reopener,

@@ -63,7 +63,7 @@ impl Notifier {
             return;
         };
         if let Err(error) = socket.send(lines.as_bytes()) {
-            tracing::debug!("systemd was not told {lines:?}: {error}");
+            tracing::debug!("cannot send {lines:?} to systemd: {error}");
         }
     }
 
@@ -118,7 +118,7 @@ pub fn take_from_environment() -> (Service, Option<String>) {
             (service, None)
         }
         Err(error) => {
-            let problem = format!("systemd is not told anything: {SOCKET}={socket:?}: {error}");
+            let problem = format!("nothing is sent to systemd: {SOCKET}={socket:?}: {error}");
             (Service::default(), Some(problem))
         }
     }

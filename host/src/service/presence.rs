@@ -27,7 +27,7 @@ const MAX_BYTES: u64 = 4096;
 
 /// A daemon that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Running {
+pub struct DaemonPresence {
     /// Its process id, as it sees it itself (in a container, the container's).
     pub pid: u32,
     /// Where it listens.
@@ -39,7 +39,7 @@ pub struct Running {
     pub socket: Option<PathBuf>,
 }
 
-impl Running {
+impl DaemonPresence {
     /// The base URL at which a client on this machine reaches it.
     pub fn url(&self) -> String {
         let ip = match self.address.ip() {
@@ -64,7 +64,7 @@ impl Presence {
     /// # Errors
     /// The file cannot be written.
     pub fn announce(folder: &Path, address: SocketAddr, socket: Option<&Path>) -> io::Result<Self> {
-        let running = Running {
+        let running = DaemonPresence {
             pid: process::id(),
             address,
             version: VERSION.to_owned(),
@@ -96,7 +96,7 @@ impl Drop for Presence {
 }
 
 /// The daemon that runs on this data folder, if there is one.
-pub fn find(folder: &Path) -> Option<Running> {
+pub fn find(folder: &Path) -> Option<DaemonPresence> {
     #[expect(clippy::disallowed_methods, reason = "gpud's own file")]
     let file = File::open(folder.join(RUN_FILE)).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_file_and_nonsense_are_nobody() {
+    fn a_stale_or_invalid_file_names_no_daemon() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(RUN_FILE);
         fs::write(&path, r#"{"pid":1,"address":"127.0.0.1:7","version":"1"}"#).unwrap();
@@ -161,7 +161,7 @@ mod tests {
             ("10.0.0.2:1", "https://10.0.0.2:1"),
             ("[fd00::2]:1", "https://[fd00::2]:1"),
         ] {
-            let running = Running {
+            let running = DaemonPresence {
                 pid: 1,
                 address: address.parse().unwrap(),
                 version: String::new(),

@@ -53,7 +53,7 @@ impl Reload {
                     tracing::error!("SIGHUP: {what}: {problem}");
                 }
             }
-            tracing::info!("SIGHUP: settings were read anew");
+            tracing::info!("SIGHUP: settings were read again");
             notifier.ready(&status);
         }
     }

@@ -67,6 +67,7 @@ const SUBJECTS: &[(&str, &str, &str)] = &[
     ("accelerator-amd-pcie-link", "gpus", "AMD GPUs"),
     ("accelerator-amd-power", "gpus", "AMD GPUs"),
     ("accelerator-amd-temperature", "gpus", "AMD GPUs"),
+    ("accelerator-amd-utilization", "gpus", "AMD GPUs"),
     ("accelerator-amd-xgmi", "gpus", "AMD GPUs"),
 ];
 

@@ -92,7 +92,7 @@ pub struct Line {
 pub struct Trouble {
     /// Stable while the trouble lasts, such as `gpu:GPU-…`.
     pub id: String,
-    /// What it concerns.
+    /// The subject of the trouble.
     pub subject: SubjectView,
     /// The worst of its states.
     #[serde(serialize_with = "word", deserialize_with = "health")]
@@ -115,7 +115,7 @@ pub struct Trouble {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TroubleState {
-    /// Whose state it is.
+    /// The component of the state.
     pub component: String,
     /// The state's name.
     pub name: String,
@@ -139,7 +139,7 @@ pub struct TroubleState {
     pub evidence: Vec<EvidenceView>,
 }
 
-/// What a verdict was drawn from.
+/// The evidence of a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EvidenceView {

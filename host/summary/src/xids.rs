@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_code_says_of_its_device() {
+    fn a_code_names_its_device() {
         for (text, expected) in [
             (
                 "XID 79 ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS GPU has fallen off the bus detected on GPU PCI:0000:4b:00 UUID:GPU-1",

@@ -94,7 +94,10 @@ async fn a_trap_is_a_state_with_back_off_and_a_good_check_clears_it() {
         "the back-off is over"
     );
     let states = trap.check(&services, Trigger::Manual).await;
-    assert_eq!(states[0].reason, failed, "failures are counted anew");
+    assert_eq!(
+        states[0].reason, failed,
+        "failures are counted from the start"
+    );
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ async fn a_forged_checker_that_tells_the_truth_is_believed() {
 }
 
 #[tokio::test]
-async fn lies_in_an_answer_are_named() {
+async fn false_values_in_an_answer_are_named() {
     let lab = lab::shared().await;
     let bad_utf8 = [store(2048, 0xffff_ffff), report_with_reason(2048, 4)].concat();
     let half_a_letter = [store(2048, 0xc3), report_with_reason(2048, 1)].concat();

@@ -127,14 +127,14 @@ const CASES: &[Case] = &[
         "future_times",
         "future-times",
         CheckFails(
-            "returned an unusable answer: state 0: time 1700003600000 lies in the future (now is 1700000000000)",
+            "returned an unusable answer: state 0: time 1700003600000 is in the future (now is 1700000000000)",
         ),
     ),
     case(
         "future_times",
         "future-times/event",
         CheckFails(
-            "returned an unusable answer: event 0: time 18446744073709551615 lies in the future (now is 1700000000000)",
+            "returned an unusable answer: event 0: time 18446744073709551615 is in the future (now is 1700000000000)",
         ),
     ),
     case(

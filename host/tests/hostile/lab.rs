@@ -25,7 +25,7 @@ use tracing_subscriber::{
     Layer,
     layer::{self, SubscriberExt},
 };
-use xtask::guests::{self, What};
+use xtask::guests::{self, GuestSelection};
 
 /// The time of every check here.
 pub const NOW: u64 = 1_700_000_000_000;
@@ -44,7 +44,7 @@ static GUESTS: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
         .parent()
         .unwrap()
         .join("guests");
-    let what = What::ExamplesOf("gpud-hostile".to_owned());
+    let what = GuestSelection::ExamplesOf("gpud-hostile".to_owned());
     let built = guests::build(&workspace(), &target, &what).unwrap();
     built
         .into_iter()

@@ -48,7 +48,7 @@ async fn stored_bytes(store: &Store, component: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_full_key_value_store_is_said_to_the_guest_and_harms_nobody() {
+async fn a_full_key_value_store_is_an_error_for_its_guest_only() {
     let lab = lab::shared().await;
     let store = store();
     let services = services(&lab, store.clone()).await;

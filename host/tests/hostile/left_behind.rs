@@ -85,7 +85,7 @@ async fn handles_in_the_host_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_takes_its_processes_with_it() {
+async fn a_call_without_a_waiting_caller_ends_its_processes() {
     let lab = lab::shared().await;
     let plugin = lab.guest("sleep_in_host_call", lab::limits()).await;
     let folder = tempfile::tempdir().unwrap();

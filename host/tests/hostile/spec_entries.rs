@@ -73,7 +73,7 @@ async fn several_components_keep_their_names_and_share_a_tag() {
 }
 
 #[tokio::test]
-async fn configuration_reaches_the_guest_and_is_held_against_its_schema() {
+async fn configuration_reaches_the_guest_and_is_validated_against_its_schema() {
     let grants = "  grants: { config: yes }\n";
     let loaded = load(
         "takes_config",

@@ -32,7 +32,7 @@ all:
 ";
 
 #[tokio::test]
-async fn the_driver_and_who_the_gpus_are() {
+async fn the_driver_and_the_identities_of_the_gpus_are_read() {
     let machine = Machine::new(H100);
     let view = machine.nvml.view().await;
     assert_eq!(view.library, Library::Loaded);

@@ -12,7 +12,7 @@ faults: [{call: nvmlDeviceGetTemperature, gpu: 2, hang: forever}]
 ";
 
 #[tokio::test]
-async fn a_gpu_that_hangs_holds_nobody_else_and_comes_back() {
+async fn a_gpu_that_hangs_delays_no_other_and_can_return() {
     let machine = Machine::new("product: h100-sxm\n");
     let devices = machine.devices().await;
     assert!(devices[2].temperature(0).await.is_ok());

@@ -14,7 +14,7 @@ typedef struct gpud_wit_string_t {
   size_t len;
 } gpud_wit_string_t;
 
-// How loud.
+// Severity of a line of the log.
 typedef uint8_t gpud_plugin_log_level_t;
 
 // For the plugin's author.
@@ -96,7 +96,7 @@ typedef struct {
   gpud_wit_string_t val;
 } gpud_wit_option_string_t;
 
-// One GPU, by whatever is known of it.
+// One GPU, by its known identifiers.
 typedef struct gpud_plugin_types_gpu_id_t {
   // NVML UUID, `GPU-…`.
   gpud_wit_option_string_t   uuid;
@@ -282,7 +282,7 @@ typedef struct gpud_plugin_types_event_t {
   gpud_plugin_types_option_subject_t   subject;
   // What it was drawn from; at most 64.
   gpud_plugin_types_list_evidence_t   evidence;
-  // Facts kept with it, given back by `history`.
+  // Facts stored with it; `history` returns them.
   gpud_plugin_types_pairs_t   extra_info;
   // How repeats are counted. Without it, equal events of one second are one.
   gpud_plugin_types_option_merge_rule_t   merge;
@@ -300,9 +300,9 @@ typedef struct gpud_plugin_types_metric_kind_t {
 
 // The value as it is now.
 #define GPUD_PLUGIN_TYPES_METRIC_KIND_GAUGE 0
-// An amount, not negative, to add to a count that the host keeps: a guest starts afresh at every call.
+// An amount, not negative, to add to a count that the host stores: a guest starts afresh at every call.
 #define GPUD_PLUGIN_TYPES_METRIC_KIND_COUNTER 1
-// One observation for a histogram that the host keeps; its buckets stand in the descriptor.
+// One observation for a histogram that the host stores; its buckets are in the descriptor.
 #define GPUD_PLUGIN_TYPES_METRIC_KIND_HISTOGRAM 2
 // A kind of a later version; treated as a gauge.
 #define GPUD_PLUGIN_TYPES_METRIC_KIND_OTHER 3
@@ -349,11 +349,11 @@ typedef struct gpud_plugin_types_report_t {
   gpud_plugin_types_pairs_t   extra;
 } gpud_plugin_types_report_t;
 
-// A source that was waited for.
+// A source that did not answer in time.
 typedef struct gpud_plugin_types_timeout_info_t {
   // What was asked.
   gpud_wit_string_t   what;
-  // How long was waited, in milliseconds.
+  // How long the host waited, in milliseconds.
   uint64_t   after_ms;
   // When the source last answered, if it ever did.
   gpud_plugin_types_option_unix_millis_t   last_good;
@@ -365,12 +365,12 @@ typedef struct gpud_plugin_types_size_info_t {
   gpud_wit_string_t   what;
   // Its size in bytes (or entries), at least as far as it was counted.
   uint64_t   size;
-  // The limit that it broke.
+  // The limit that it exceeded.
   uint64_t   limit;
 } gpud_plugin_types_size_info_t;
 
 // Why a source of the machine gave no answer. Trouble with a source is not trouble with the node: let it pass
-// through (`?`) and the host says so honestly, instead of calling the node healthy or broken.
+// through (`?`) and the host reports the source, instead of calling the node healthy or broken.
 typedef struct gpud_plugin_types_access_error_t {
   uint8_t tag;
   union {
@@ -399,7 +399,7 @@ typedef struct gpud_plugin_types_access_error_t {
 #define GPUD_PLUGIN_TYPES_ACCESS_ERROR_TIMED_OUT 4
 // The device behind the source is gone (GPU lost).
 #define GPUD_PLUGIN_TYPES_ACCESS_ERROR_SOURCE_LOST 5
-// The device behind the source wants a reset.
+// The device behind the source needs a reset.
 #define GPUD_PLUGIN_TYPES_ACCESS_ERROR_NEEDS_RESET 6
 // The argument cannot be used.
 #define GPUD_PLUGIN_TYPES_ACCESS_ERROR_INVALID_ARGUMENT 7
@@ -418,7 +418,7 @@ typedef struct gpud_plugin_types_check_error_t {
   } val;
 } gpud_plugin_types_check_error_t;
 
-// A source did not answer. The host makes an honest state of it.
+// A source did not answer. The host makes a state that names the source.
 #define GPUD_PLUGIN_TYPES_CHECK_ERROR_SOURCE 0
 // The checker failed; the text says how.
 #define GPUD_PLUGIN_TYPES_CHECK_ERROR_FAILED 1
@@ -437,7 +437,7 @@ typedef struct gpud_plugin_types_trigger_t {
 #define GPUD_PLUGIN_TYPES_TRIGGER_STARTUP 0
 // Its interval.
 #define GPUD_PLUGIN_TYPES_TRIGGER_SCHEDULED 1
-// A person or a script asked.
+// A person or a script requested it.
 #define GPUD_PLUGIN_TYPES_TRIGGER_MANUAL 2
 // Its own events were stored.
 #define GPUD_PLUGIN_TYPES_TRIGGER_EVENT 3
@@ -446,9 +446,9 @@ typedef struct gpud_plugin_types_trigger_t {
 // A reason of a later version.
 #define GPUD_PLUGIN_TYPES_TRIGGER_OTHER 5
 
-// What a call may know of the moment. Together with the answers of the imports it determines the report.
+// The circumstances of a call. Together with the answers of the imports they determine the report.
 typedef struct gpud_plugin_types_check_context_t {
-  // The component of the descriptor that is meant.
+  // The descriptor's component to check.
   gpud_wit_string_t   component;
   // Now.
   gpud_plugin_types_unix_millis_t   now;
@@ -470,7 +470,7 @@ typedef gpud_plugin_types_pairs_t gpud_plugin_nvml_pairs_t;
 
 typedef gpud_plugin_types_unix_millis_t gpud_plugin_nvml_unix_millis_t;
 
-// What is known of the library.
+// The state of the library.
 typedef struct gpud_plugin_nvml_library_t {
   uint8_t tag;
   union {
@@ -482,11 +482,11 @@ typedef struct gpud_plugin_nvml_library_t {
 
 // Loaded, and devices could be enumerated.
 #define GPUD_PLUGIN_NVML_LIBRARY_LOADED 0
-// No library or no driver on this machine; the text says what was looked for.
+// No library or no driver on this machine; the text names the files that were tried.
 #define GPUD_PLUGIN_NVML_LIBRARY_NOT_FOUND 1
 // Loaded, but initialisation or enumeration failed; the text is NVML's.
 #define GPUD_PLUGIN_NVML_LIBRARY_FAILED 2
-// Nothing can be said yet, because the driver is still being started; or a case of a later version. The text
+// Not known yet, because the driver is still being started; or a case of a later version. The text
 // is for a person.
 #define GPUD_PLUGIN_NVML_LIBRARY_OTHER 3
 
@@ -500,7 +500,7 @@ typedef struct {
   uint32_t val;
 } gpud_wit_option_u32_t;
 
-// Who a GPU is.
+// The identity of a GPU.
 typedef struct gpud_plugin_nvml_identity_t {
   // Position in NVML's order.
   uint32_t   index;
@@ -530,7 +530,7 @@ typedef struct gpud_plugin_nvml_identity_t {
 typedef struct gpud_plugin_nvml_memory_info_t {
   // All.
   uint64_t   total;
-  // Kept by the driver; 0 where only version 1 of the call works.
+  // Reserved by the driver; 0 where only version 1 of the call works.
   uint64_t   reserved;
   // Free.
   uint64_t   free;
@@ -546,7 +546,7 @@ typedef struct gpud_plugin_nvml_utilization_t {
   uint32_t   memory;
 } gpud_plugin_nvml_utilization_t;
 
-// Which clock.
+// A clock of a GPU.
 typedef uint8_t gpud_plugin_nvml_clock_t;
 
 // Graphics (0).
@@ -568,7 +568,7 @@ typedef struct gpud_plugin_nvml_power_t {
   gpud_wit_option_u32_t   management_limit;
 } gpud_plugin_nvml_power_t;
 
-// Which temperature.
+// A temperature sensor of a GPU.
 typedef uint8_t gpud_plugin_nvml_temperature_sensor_t;
 
 // GPU core (0).
@@ -576,7 +576,7 @@ typedef uint8_t gpud_plugin_nvml_temperature_sensor_t;
 // Memory (1); the host reads field 82, since drivers refuse the sensor.
 #define GPUD_PLUGIN_NVML_TEMPERATURE_SENSOR_MEMORY 1
 
-// Which threshold.
+// A temperature threshold of a GPU.
 typedef uint8_t gpud_plugin_nvml_temperature_threshold_t;
 
 // Shutdown (0).
@@ -604,7 +604,7 @@ typedef uint8_t gpud_plugin_nvml_ecc_error_t;
 // Uncorrected (1).
 #define GPUD_PLUGIN_NVML_ECC_ERROR_UNCORRECTED 1
 
-// Since when errors are counted.
+// The time over which errors are counted.
 typedef uint8_t gpud_plugin_nvml_ecc_period_t;
 
 // Since the last reset (0).
@@ -612,7 +612,7 @@ typedef uint8_t gpud_plugin_nvml_ecc_period_t;
 // Over the life of the board (1).
 #define GPUD_PLUGIN_NVML_ECC_PERIOD_AGGREGATE 1
 
-// Where, by NVML's `nvmlMemoryLocation_t`.
+// A place of memory, by NVML's `nvmlMemoryLocation_t`.
 typedef uint8_t gpud_plugin_nvml_memory_location_t;
 
 // 0.
@@ -755,7 +755,7 @@ typedef struct gpud_plugin_nvml_nvlink_t {
   gpud_plugin_nvml_option_nvlink_errors_t   errors;
 } gpud_plugin_nvml_nvlink_t;
 
-// What a process used lately, percent.
+// Recent usage of a GPU by a process, percent.
 typedef struct gpud_plugin_nvml_process_utilization_t {
   // Process id.
   uint32_t   pid;
@@ -840,7 +840,7 @@ typedef struct {
   gpud_plugin_nvml_memory_location_t f2;
 } gpud_plugin_nvml_tuple3_ecc_error_ecc_period_memory_location_t;
 
-// A question that can be asked of all GPUs at once, by the function of `device` that it stands for.
+// A question to all GPUs at once, by the function of `device` with the same answer.
 typedef struct gpud_plugin_nvml_question_t {
   uint8_t tag;
   union {
@@ -999,7 +999,7 @@ typedef struct {
   size_t len;
 } gpud_plugin_nvml_list_result_answer_access_error_t;
 
-// What one GPU answered.
+// The answers of one GPU.
 typedef struct gpud_plugin_nvml_gpu_answers_t {
   // Position in NVML's order.
   uint32_t   index;
@@ -1261,7 +1261,7 @@ typedef gpud_plugin_types_access_error_t gpud_plugin_sysfs_access_error_t;
 
 typedef gpud_plugin_types_unix_millis_t gpud_plugin_sysfs_unix_millis_t;
 
-// What a directory entry is.
+// The kind of a directory entry.
 typedef uint8_t gpud_plugin_sysfs_file_kind_t;
 
 // Regular file.
@@ -1291,9 +1291,9 @@ typedef struct gpud_plugin_sysfs_file_stat_t {
   uint32_t   mode;
   // Last change of the content.
   gpud_plugin_sysfs_unix_millis_t   modified;
-  // Major number of the device that the file lies on.
+  // Major number of the device that holds the file.
   uint32_t   device_major;
-  // Minor number of the device that the file lies on.
+  // Minor number of the device that holds the file.
   uint32_t   device_minor;
   // Owner.
   uint32_t   uid;
@@ -1460,13 +1460,13 @@ typedef struct {
   size_t len;
 } gpud_plugin_kmsg_list_message_t;
 
-// What a look back found.
+// The result of a search in the kernel log.
 typedef struct gpud_plugin_kmsg_look_back_t {
   // Matching messages, oldest first; if there were more than asked for, the newest.
   gpud_plugin_kmsg_list_message_t   messages;
-  // How many records were looked at.
+  // How many records were examined.
   uint64_t   scanned;
-  // How many records could not be understood.
+  // How many records could not be parsed.
   uint64_t   unparsable;
 } gpud_plugin_kmsg_look_back_t;
 
@@ -1482,11 +1482,11 @@ typedef gpud_plugin_types_access_error_t gpud_plugin_exec_access_error_t;
 
 typedef gpud_plugin_types_pairs_t gpud_plugin_exec_pairs_t;
 
-// How to run.
+// How to run a script or program.
 typedef struct gpud_plugin_exec_options_t {
   // Milliseconds until the whole process group is killed; at most the call's own remaining time.
   uint32_t   timeout_ms;
-  // Bytes kept of each of stdout and stderr; at most 4 MiB.
+  // Bytes returned of each of stdout and stderr; at most 4 MiB.
   uint32_t   max_output_bytes;
   // Additional environment: only names that the grant lists in `env`, else the call is `denied`.
   gpud_plugin_exec_pairs_t   environment;
@@ -1497,7 +1497,7 @@ typedef struct {
   int32_t val;
 } gpud_wit_option_s32_t;
 
-// What came of it.
+// The outcome of a run.
 typedef struct gpud_plugin_exec_output_t {
   // Exit code; absent when a signal ended it.
   gpud_wit_option_s32_t   exit_code;
@@ -1632,7 +1632,7 @@ typedef struct gpud_plugin_net_endpoint_t {
 
 // An HTTP/1.1 GET request.
 typedef struct gpud_plugin_net_request_t {
-  // Where to.
+  // The service to ask.
   gpud_plugin_net_endpoint_t   endpoint;
   // Path with query, beginning with `/`.
   gpud_wit_string_t   path;
@@ -1644,7 +1644,7 @@ typedef struct gpud_plugin_net_request_t {
   uint32_t   timeout_ms;
 } gpud_plugin_net_request_t;
 
-// Its answer.
+// The answer to the request.
 typedef struct gpud_plugin_net_response_t {
   // Status code.
   uint16_t   status;
@@ -1665,11 +1665,11 @@ typedef struct gpud_plugin_net_grpc_request_t {
   gpud_wit_list_u8_t   message;
   // Largest response message accepted, in bytes; at most 4 MiB.
   uint32_t   max_message_bytes;
-  // Milliseconds for the whole exchange; the service is told, too.
+  // Milliseconds for the whole exchange; the service receives this deadline as well.
   uint32_t   timeout_ms;
 } gpud_plugin_net_grpc_request_t;
 
-// Its answer.
+// The answer to the request.
 typedef struct gpud_plugin_net_grpc_response_t {
   // Status code of gRPC. 0 is success, 12 a method that the service does not have, 14 unavailable.
   uint32_t   status;
@@ -1726,7 +1726,7 @@ typedef struct exports_gpud_plugin_checker_run_mode_t {
 // A mode of a later version; treated as manual.
 #define EXPORTS_GPUD_PLUGIN_CHECKER_RUN_MODE_OTHER 2
 
-// What an operator's set-healthy does.
+// What an operator's set-healthy does to a component.
 typedef struct exports_gpud_plugin_checker_set_healthy_mode_t {
   uint8_t tag;
   union {
@@ -1790,9 +1790,9 @@ typedef struct {
   size_t len;
 } exports_gpud_plugin_checker_list_component_descriptor_t;
 
-// What a plugin is.
+// Describes a plugin.
 typedef struct exports_gpud_plugin_checker_descriptor_t {
-  // The plugin's own version, for people.
+  // The plugin's own version, for people to read.
   gpud_wit_string_t   version;
   // Its components; at least one, at most 64.
   exports_gpud_plugin_checker_list_component_descriptor_t   components;
@@ -1868,8 +1868,8 @@ extern bool gpud_plugin_nvml_driver_version(gpud_wit_string_t *ret, gpud_plugin_
 extern bool gpud_plugin_nvml_cuda_version(uint32_t *ret, gpud_plugin_nvml_access_error_t *err);
 // Product name of the first GPU as NVML gives it, for example `NVIDIA H100 80GB HBM3`; empty without GPUs.
 extern bool gpud_plugin_nvml_product_name(gpud_wit_string_t *ret, gpud_plugin_nvml_access_error_t *err);
-// All GPUs, in NVML's order: those that are there, and those that were since the driver was started. What has gone
-// answers `source-lost` to every question. A GPU that could not be opened even once has the UUID
+// All GPUs, in NVML's order: the present ones, and those that disappeared since the driver was started. A lost GPU
+// answers `source-lost` to every question. A GPU that could never be opened has the UUID
 // `unknown-gpu-‹index›` and no name; its questions answer why. Devices named exactly `DGX Display` or
 // `NVIDIA DGX Display` are left out.
 extern bool gpud_plugin_nvml_devices(gpud_plugin_nvml_list_own_device_t *ret, gpud_plugin_nvml_access_error_t *err);
@@ -1877,12 +1877,12 @@ extern bool gpud_plugin_nvml_devices(gpud_plugin_nvml_list_own_device_t *ret, gp
 // the others'. Arguments as `device.gpm-metrics`.
 extern bool gpud_plugin_nvml_gpm_metrics_of_all(gpud_wit_list_u32_t *ids, uint32_t period_ms, gpud_plugin_nvml_list_gpm_reading_t *ret, gpud_plugin_nvml_access_error_t *err);
 // Asks all GPUs the same questions, at most 64: the GPUs of `devices`, in that order. Costs one call, where asking
-// each of them costs one for each question. A GPU that does not answer holds up the others for 5 seconds at most.
+// each of them costs one for each question. A GPU that does not answer delays the others for 5 seconds at most.
 extern bool gpud_plugin_nvml_ask_all(gpud_plugin_nvml_list_question_t *questions, gpud_plugin_nvml_list_gpu_answers_t *ret, gpud_plugin_nvml_access_error_t *err);
 // `device.nvlink-p2p-status` of all pairs among these GPUs, by UUID, at most 64: of the first and the second, the
 // first and the third and so on, then of the second and the third. Costs one call.
 extern bool gpud_plugin_nvml_nvlink_p2p_among(gpud_wit_list_string_t *uuids, gpud_plugin_nvml_list_result_u32_access_error_t *ret, gpud_plugin_nvml_access_error_t *err);
-// Who it is; known since enumeration, so this does not fail.
+// Its identity; known since enumeration, so this does not fail.
 extern void gpud_plugin_nvml_method_device_identity(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_identity_t *ret);
 // Frame buffer.
 extern bool gpud_plugin_nvml_method_device_memory_info(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_memory_info_t *ret, gpud_plugin_nvml_access_error_t *err);
@@ -1935,7 +1935,7 @@ extern bool gpud_plugin_nvml_method_device_presence(gpud_plugin_nvml_borrow_devi
 // All NVLinks that the GPU has: from 0 until the first that is not supported. `not-supported` when that is the
 // first one. Links that fail in another way are left out.
 extern bool gpud_plugin_nvml_method_device_nvlinks(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_list_nvlink_t *ret, gpud_plugin_nvml_access_error_t *err);
-// What processes used, the newest sample of each in the last minute. Empty when none used anything.
+// Usage by processes, the newest sample of each in the last minute. Empty when no process used the GPU.
 extern bool gpud_plugin_nvml_method_device_process_utilization(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_list_process_utilization_t *ret, gpud_plugin_nvml_access_error_t *err);
 // Its MIG devices; empty without any, `not-supported` where the GPU has no MIG.
 extern bool gpud_plugin_nvml_method_device_mig_devices(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_list_mig_device_t *ret, gpud_plugin_nvml_access_error_t *err);
@@ -1943,7 +1943,7 @@ extern bool gpud_plugin_nvml_method_device_mig_devices(gpud_plugin_nvml_borrow_d
 extern bool gpud_plugin_nvml_method_device_pcie_link(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_pcie_link_t *ret, gpud_plugin_nvml_access_error_t *err);
 // Spare rows for remapping.
 extern bool gpud_plugin_nvml_method_device_row_histogram(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_row_histogram_t *ret, gpud_plugin_nvml_access_error_t *err);
-// Errors of on-chip memory, and whether they are too many. `not-supported` before Ampere, where ECC is off, and
+// Errors of on-chip memory and their threshold. `not-supported` before Ampere, where ECC is off, and
 // before driver 550; `denied` to a daemon without root.
 extern bool gpud_plugin_nvml_method_device_sram_ecc_status(gpud_plugin_nvml_borrow_device_t self, gpud_plugin_nvml_sram_ecc_status_t *ret, gpud_plugin_nvml_access_error_t *err);
 
@@ -1952,7 +1952,7 @@ extern bool gpud_plugin_nvml_method_device_sram_ecc_status(gpud_plugin_nvml_borr
 // 4 MiB) is `too-large`, without partial content.
 extern bool gpud_plugin_sysfs_read(gpud_wit_string_t *path, uint32_t max_bytes, gpud_wit_list_u8_t *ret, gpud_plugin_sysfs_access_error_t *err);
 // Content of all files that match a pattern (`*`, `?`, `[a-z]` within a segment), sorted by path, in one call.
-// Files that vanish meanwhile are left out. More than `max-files` (at most 65,536) is `too-large`.
+// Files that vanish during the call are left out. More than `max-files` (at most 65,536) is `too-large`.
 extern bool gpud_plugin_sysfs_read_glob(gpud_wit_string_t *pattern, uint32_t max_bytes_each, uint32_t max_files, gpud_plugin_sysfs_list_file_content_t *ret, gpud_plugin_sysfs_access_error_t *err);
 // Entries of a directory, sorted by name; more than `max-entries` (at most 65,536) is `too-large`.
 extern bool gpud_plugin_sysfs_list_directory(gpud_wit_string_t *path, uint32_t max_entries, gpud_plugin_sysfs_list_entry_t *ret, gpud_plugin_sysfs_access_error_t *err);
@@ -1995,11 +1995,11 @@ extern bool gpud_plugin_history_set_healthy_marks(gpud_plugin_history_unix_milli
 extern bool gpud_plugin_history_available(void);
 
 // Imported Functions from `gpud:plugin/state@0.1.0`
-// The value of a key, if there is one.
+// Returns the value of a key, if there is one.
 extern bool gpud_plugin_state_get(gpud_wit_string_t *key, gpud_wit_option_list_u8_t *ret, gpud_plugin_state_access_error_t *err);
 // Sets a key.
 extern bool gpud_plugin_state_set(gpud_wit_string_t *key, gpud_wit_list_u8_t *value, gpud_plugin_state_access_error_t *err);
-// Removes a key; removing what is not there is fine.
+// Removes a key; removing a missing key is no error.
 extern bool gpud_plugin_state_delete(gpud_wit_string_t *key, gpud_plugin_state_access_error_t *err);
 // Keys that begin with a prefix, sorted.
 extern bool gpud_plugin_state_keys(gpud_wit_string_t *prefix, gpud_wit_list_string_t *ret, gpud_plugin_state_access_error_t *err);
@@ -2007,11 +2007,11 @@ extern bool gpud_plugin_state_keys(gpud_wit_string_t *prefix, gpud_wit_list_stri
 // Imported Functions from `gpud:plugin/net@0.1.0`
 // Sends a GET request.
 extern bool gpud_plugin_net_http_get(gpud_plugin_net_request_t *request, gpud_plugin_net_response_t *ret, gpud_plugin_net_access_error_t *err);
-// Opens and closes a TCP connection; gives the microseconds that it took.
+// Opens and closes a TCP connection; returns the microseconds that it took.
 extern bool gpud_plugin_net_tcp_connect(gpud_wit_string_t *host, uint16_t port, uint32_t timeout_ms, uint64_t *ret, gpud_plugin_net_access_error_t *err);
 // Makes a unary gRPC call, without TLS, compression or further metadata. Any status is an answer. `not-found` is a
-// socket that is not there, `too-large` a longer message or a service that sends much besides, `other` nobody who
-// listens, or an answer that is not gRPC.
+// missing socket, `too-large` a longer message or a service that sends much besides, `other` a socket without
+// a listener, or an answer that is not gRPC.
 extern bool gpud_plugin_net_grpc_unary(gpud_plugin_net_grpc_request_t *request, gpud_plugin_net_grpc_response_t *ret, gpud_plugin_net_access_error_t *err);
 
 // Exported Functions from `gpud:plugin/checker@0.1.0`

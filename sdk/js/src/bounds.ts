@@ -115,7 +115,7 @@ function ofEvidence(evidence: readonly Evidence[] = []): string[] {
 }
 
 function notAhead(time: number, now: number): string[] {
-  return time > now + MAX_AHEAD ? [`time ${time} lies in the future (now is ${now})`] : [];
+  return time > now + MAX_AHEAD ? [`time ${time} is in the future (now is ${now})`] : [];
 }
 
 function pairs(what: string, of: Pairs = {}, limit: number): string[] {

@@ -46,7 +46,7 @@ test("events are transitions", () => {
   }
 });
 
-test("what is kept is bounded, and garbage is nothing", () => {
+test("stored memory is bounded, and garbage restores nothing", () => {
   for (const saved of [undefined, "", "[]", "3", "null", "{", '{"a": 1}'])
     assert.equal(findings.restore(saved).size, 0);
   const many = Array.from({ length: 600 }, (_, index) => finding(`${index}`, "degraded"));

@@ -105,7 +105,7 @@ test("the bounds are the host's", () => {
     [{ states: [] }, /without a state/],
     [{ states: Array(257).fill(state) as (typeof state)[] }, /257 states, more than 256/],
     [reportOf({ ...state, reason: "°".repeat(2_049) }), /state 0: reason: 4098 bytes/],
-    [reportOf({ ...state, time: NOW + 600_000 }), /lies in the future/],
+    [reportOf({ ...state, time: NOW + 600_000 }), /is in the future/],
     [reportOf({ ...state, subject: { unit: "x".repeat(200) } }), /state 0: subject: 200 bytes/],
     [reportOf(state, { events: [{ ...event, name: "" }] }), /event 0: no name/],
     [reportOf(state, { events: [{ ...event, merge: { key: "k", windowSeconds: 0 } }] }), /merge window of 0 s/],

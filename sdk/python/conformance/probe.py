@@ -35,7 +35,7 @@ from gpud_sdk import (
 )
 
 
-def told(ask: Callable[[], object]) -> str:
+def answer_of(ask: Callable[[], object]) -> str:
     """The answer, or the error."""
     try:
         return repr(ask())
@@ -60,32 +60,32 @@ class Probe(Checker, Scanner, KmsgWatcher):
         log.warn("warned")
         answers = {
             "trigger": context.trigger,
-            "read": told(lambda: sysfs.read_text("/proc/sys/kernel/ostype")),
-            "read_glob": told(lambda: sysfs.read_glob("/proc/sys/kernel/ostyp?")),
-            "list": told(lambda: len(sysfs.list_directory("/proc/sys/kernel"))),
-            "count": told(lambda: len(sysfs.count_entries("/proc/sys/kernel"))),
-            "link": told(lambda: sysfs.read_link("/proc/self")),
-            "stat": told(lambda: sysfs.stat("/proc/sys/kernel/ostype").kind),
-            "statvfs": told(lambda: sysfs.statvfs("/").total_bytes > 0),
-            "statvfs_all": told(
+            "read": answer_of(lambda: sysfs.read_text("/proc/sys/kernel/ostype")),
+            "read_glob": answer_of(lambda: sysfs.read_glob("/proc/sys/kernel/ostyp?")),
+            "list": answer_of(lambda: len(sysfs.list_directory("/proc/sys/kernel"))),
+            "count": answer_of(lambda: len(sysfs.count_entries("/proc/sys/kernel"))),
+            "link": answer_of(lambda: sysfs.read_link("/proc/self")),
+            "stat": answer_of(lambda: sysfs.stat("/proc/sys/kernel/ostype").kind),
+            "statvfs": answer_of(lambda: sysfs.statvfs("/").total_bytes > 0),
+            "statvfs_all": answer_of(
                 lambda: [
                     type(usage).__name__ if isinstance(usage, AccessError) else usage.total_bytes > 0
                     for usage in sysfs.statvfs_all(["/", "/no/such/path"])
                 ]
             ),
-            "denied": told(lambda: sysfs.read("/etc/shadow")),
-            "too_large": told(lambda: sysfs.read("/proc/sys/kernel/ostype", 1)),
-            "state": told(lambda: (state.keys(), state.get("b"), state.get("c"), state.get_text("b"))),
-            "history": told(lambda: (history.available(), history.own_events(0), history.set_healthy_marks(0))),
-            "reboots": told(lambda: len(history.reboots(0))),
-            "kmsg": told(lambda: len(kmsg.read_back(["."], 3).messages)),
-            "program": told(lambda: exec.run_program("uname", ["-s"]).text()),
-            "bash": told(lambda: exec.run_bash("exit 3").exit_code),
-            "tcp": told(lambda: net.tcp_connect("127.0.0.1", 1)),
-            "http": told(lambda: net.http_get(1)),
-            "grpc": told(lambda: net.grpc_unary("/run/gpud-probe.sock", "/a.B/C")),
-            "library": told(nvml.library_status),
-            "devices": told(nvml.devices),
+            "denied": answer_of(lambda: sysfs.read("/etc/shadow")),
+            "too_large": answer_of(lambda: sysfs.read("/proc/sys/kernel/ostype", 1)),
+            "state": answer_of(lambda: (state.keys(), state.get("b"), state.get("c"), state.get_text("b"))),
+            "history": answer_of(lambda: (history.available(), history.own_events(0), history.set_healthy_marks(0))),
+            "reboots": answer_of(lambda: len(history.reboots(0))),
+            "kmsg": answer_of(lambda: len(kmsg.read_back(["."], 3).messages)),
+            "program": answer_of(lambda: exec.run_program("uname", ["-s"]).text()),
+            "bash": answer_of(lambda: exec.run_bash("exit 3").exit_code),
+            "tcp": answer_of(lambda: net.tcp_connect("127.0.0.1", 1)),
+            "http": answer_of(lambda: net.http_get(1)),
+            "grpc": answer_of(lambda: net.grpc_unary("/run/gpud-probe.sock", "/a.B/C")),
+            "library": answer_of(nvml.library_status),
+            "devices": answer_of(nvml.devices),
         }
         subject = Subject.gpu(uuid="GPU-1")
         verdict = HealthState.degraded(context, "asked").info("data", json.dumps(answers)).about(subject)

@@ -40,7 +40,7 @@ class Build(unittest.TestCase):
         plain = PLUGIN.replace(", net, sysfs", "").replace(", Scanner, KmsgWatcher)", ")")
         self.assertEqual(plan(self.project(plugin=plain)), Plan([], ["checker"]))
 
-    def test_what_cannot_be_built_is_told(self) -> None:
+    def test_a_plugin_that_cannot_be_built_is_refused_with_the_reason(self) -> None:
         cases = [
             (PYPROJECT, "import nothing_of_this_name", "nothing_of_this_name"),
             (PYPROJECT, "Fan = 3", "no class that extends"),

@@ -73,7 +73,7 @@ class Findings(unittest.TestCase):
             self.assertEqual([one.name for one in report.events], names)
             before = Memory.restore(after.save())
 
-    def test_what_is_kept_is_bounded_and_garbage_is_nothing(self) -> None:
+    def test_stored_memory_is_bounded_and_garbage_restores_nothing(self) -> None:
         for saved in (None, "", "[]", "3", "null", "{", '{"a": 1}'):
             self.assertEqual(Memory.restore(saved), Memory())
         many = [degraded(str(index), "e", "x") for index in range(600)]
@@ -102,7 +102,7 @@ class Bounds(unittest.TestCase):
             (Report(), "without a state"),
             (Report.of(*[state] * 257), "257 states, more than 256"),
             (Report.of(long), "state 0: reason: 4098 bytes"),
-            (Report.of(late), "lies in the future"),
+            (Report.of(late), "is in the future"),
             (Report.of(about), "state 0: subject: 200 bytes"),
             (Report.of(state).event(Event(NOW, "", EventType.INFO, "")), "event 0: no name"),
             (Report.of(state).event(Event(NOW, "e", "info", "", merge=MergeRule("k", 0))), "merge window of 0 s"),

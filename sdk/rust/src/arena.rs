@@ -25,12 +25,12 @@ const GROWTH: usize = 8;
 const ALIGN: usize = 16;
 
 /// What the arena hands out: three parts, of which the last two are one where nothing is between them.
-trait Memory {
+trait MemoryLayout {
     /// Address of the first [`FIRST`] bytes.
     fn first(&self) -> usize;
     /// Address from which on the initial memory is nobody else's.
     fn rest(&self) -> usize;
-    /// Where memory ends now.
+    /// Returns the present end of memory.
     fn end(&self) -> usize;
     /// Makes it longer by so many pages; false where the host refuses.
     fn grow(&self, pages: usize) -> bool;
@@ -55,7 +55,7 @@ fn block(layout: Layout) -> (Option<usize>, usize) {
     }
 }
 
-impl<M: Memory> Arena<M> {
+impl<M: MemoryLayout> Arena<M> {
     const fn new(memory: M) -> Self {
         Self {
             memory,
@@ -95,7 +95,7 @@ impl<M: Memory> Arena<M> {
         }
     }
 
-    /// Where such a block would begin, if it fits.
+    /// Returns the start of such a block, if it fits.
     fn find(&self, size: usize, align: usize) -> Option<usize> {
         let start = self.next.get().checked_add(align - 1)? & !(align - 1);
         let stop = start.checked_add(size)?;
@@ -118,9 +118,9 @@ impl<M: Memory> Arena<M> {
     }
 }
 
-// SAFETY: `take` gives disjoint, aligned parts of memory that belongs to the arena alone ([`Memory`]); only the last part is taken back, or made longer where room follows. A part that is in a list was
+// SAFETY: `take` gives disjoint, aligned parts of memory that belongs to the arena alone ([`MemoryLayout`]); only the last part is taken back, or made longer where room follows. A part that is in a list was
 // freed, has room for a word, and leaves the list before it is handed out again, for a layout that fits its size.
-unsafe impl<M: Memory> GlobalAlloc for Arena<M> {
+unsafe impl<M: MemoryLayout> GlobalAlloc for Arena<M> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (list, size) = block(layout);
         let Some(freed) = list.and_then(|list| self.freed.get(list)) else {
@@ -184,30 +184,30 @@ mod wasm {
         cell::UnsafeCell,
     };
 
-    use super::{Arena, FIRST, Memory, PAGE};
+    use super::{Arena, FIRST, MemoryLayout, PAGE};
 
     /// The module's own memory.
     struct Own;
 
     #[repr(align(16))]
-    struct First(UnsafeCell<[u8; FIRST]>);
+    struct FirstBlock(UnsafeCell<[u8; FIRST]>);
 
     // SAFETY: this module is compiled for wasm32 without threads only; there is nobody to share with.
     unsafe impl Sync for Arena<Own> {}
     // SAFETY: as above.
-    unsafe impl Sync for First {}
+    unsafe impl Sync for FirstBlock {}
 
     unsafe extern "C" {
         /// Where the module's own data ends; the linker says so.
         static __heap_base: u8;
     }
 
-    static FIRST_BYTES: First = First(UnsafeCell::new([0; FIRST]));
+    static FIRST_BYTES: FirstBlock = FirstBlock(UnsafeCell::new([0; FIRST]));
 
     #[global_allocator]
     static ARENA: Arena<Own> = Arena::new(Own);
 
-    impl Memory for Own {
+    impl MemoryLayout for Own {
         fn first(&self) -> usize {
             FIRST_BYTES.0.get().addr()
         }

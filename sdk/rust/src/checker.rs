@@ -67,7 +67,7 @@ pub trait Member: Checker {
     }
 }
 
-/// What a plugin is: one component, or several.
+/// The description of a plugin: one component, or several.
 #[derive(Debug, Clone)]
 pub struct Descriptor {
     components: Vec<wit::ComponentDescriptor>,

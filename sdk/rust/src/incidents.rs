@@ -64,7 +64,7 @@ pub fn read_log(patterns: &[&str]) -> Result<Option<Vec<Message>>, AccessError> 
     }
 }
 
-/// What a kernel line tells: the makings of an event.
+/// The content of a kernel line from which an event is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sighting {
     /// Name of the event.

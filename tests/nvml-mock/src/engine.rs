@@ -23,7 +23,7 @@ pub struct Engine {
     node: Arc<Node>,
 }
 
-/// What a call does.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// Answers from this.

@@ -180,15 +180,15 @@ pub fn enter(key: Key) -> Result<Arc<Node>, Code> {
             state.generation(),
         )
     });
-    let mut told = false;
+    let mut is_logged = false;
     loop {
         match decision {
             Decision::Go(node) => return Ok(node),
             Decision::Fail(code) => return Err(code),
             Decision::Hang(hang) => {
-                if !told {
+                if !is_logged {
                     with(|state| state.log(key, "hangs"));
-                    told = true;
+                    is_logged = true;
                 }
                 std::thread::sleep(POLL);
                 (decision, generation) = with(|state| {

@@ -172,7 +172,7 @@ fn version_tags_are_looked_at() {
 }
 
 #[test]
-fn errors_of_sram_are_told_apart() {
+fn errors_of_sram_are_distinguished() {
     let mock = Mock::new(
         "product: h100\nall: {ecc: {sram_threshold_exceeded: true, aggregate_uncorrected: {sram: 7}, volatile_uncorrected: {sram: 3}, sram: {aggregate_parity: 2, l2: 4, sm: 1}}}",
     );
@@ -268,7 +268,7 @@ fn a_memory_sensor_is_there_only_where_the_scenario_has_one() {
 }
 
 #[test]
-fn a_changed_file_is_taken_up_and_a_broken_one_is_not() {
+fn a_changed_file_is_loaded_and_a_broken_one_is_not() {
     let mock = Mock::new("product: h100");
     let nvml = mock.nvml();
     let gpu = nvml.device_by_index(0).unwrap();
@@ -311,7 +311,10 @@ fn a_call_that_hangs_holds_up_no_other_and_ends_when_the_file_says_so() {
         mock.calls().contains(&hangs).then_some(())
     });
     ask(&nvml, 1);
-    assert!(!hanging.is_finished(), "another GPU answers meanwhile");
+    assert!(
+        !hanging.is_finished(),
+        "another GPU answers in the meantime"
+    );
     mock.change("product: h100\nall: {power: {usage: 9}}");
     assert_eq!(hanging.join().unwrap(), 9);
 }

@@ -22,7 +22,7 @@ const EXAMPLES: [(&str, &str); 3] = [
     ("deploy/kubernetes/rbac.yaml", "kubernetes/rbac.yaml"),
 ];
 
-/// What releases are made from.
+/// The inputs of a release.
 pub struct Inputs<'a> {
     /// The repository.
     pub workspace: &'a Path,
@@ -36,7 +36,7 @@ pub struct Inputs<'a> {
     pub licences: &'a str,
 }
 
-/// Whose habits a package follows.
+/// The families of distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Debian and Ubuntu.

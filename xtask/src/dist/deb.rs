@@ -4,8 +4,8 @@ use anyhow::{Context, Result, ensure};
 
 use super::tree::{Tree, gzip};
 
-/// What the package says about itself.
-pub struct Package<'a> {
+/// The description of the package.
+pub struct DebPackage<'a> {
     /// The version with Debian's revision, such as `0.1.0-1`.
     pub version: String,
     /// Debian's name of the machine.
@@ -20,7 +20,7 @@ pub struct Package<'a> {
     pub files: &'a Tree,
 }
 
-impl Package<'_> {
+impl DebPackage<'_> {
     /// Returns the package's bytes.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ mod tests {
         files.file("usr/bin/gpud", 0o755, vec![7; 2049]);
         let mut control = Tree::default();
         control.file("conffiles", 0o644, "/etc/default/gpud\n");
-        let package = Package {
+        let package = DebPackage {
             version: "1.2.3-1".to_owned(),
             machine: "amd64",
             depends: "libc6 (>= 2.28)".to_owned(),

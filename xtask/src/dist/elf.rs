@@ -13,7 +13,7 @@ const NEEDED: u64 = 1;
 /// A segment that names the dynamic loader (`PT_INTERP`).
 const INTERPRETER: u32 = 3;
 
-/// What is known of a program from its ELF headers.
+/// The facts of a program in its ELF headers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The processor, as ELF numbers it.
@@ -69,7 +69,7 @@ fn parse_glibc(text: &str) -> Result<Glibc> {
 /// # Errors
 /// It is no 64-bit little-endian ELF file, or its headers point outside of it.
 pub fn read(bytes: &[u8]) -> Result<Program> {
-    let file = File(bytes);
+    let file = ElfFile(bytes);
     ensure!(
         bytes.starts_with(b"\x7fELF\x02\x01"),
         "no ELF file of a 64-bit little-endian machine"
@@ -121,9 +121,9 @@ fn add(offset: u64, more: u64) -> Result<u64> {
     offset.checked_add(more).context("an offset is too large")
 }
 
-struct File<'a>(&'a [u8]);
+struct ElfFile<'a>(&'a [u8]);
 
-impl File<'_> {
+impl ElfFile<'_> {
     fn bytes<const N: usize>(&self, offset: u64) -> Result<[u8; N]> {
         let rest = usize::try_from(offset)
             .ok()

@@ -85,11 +85,11 @@ struct Package {
 
 #[derive(Deserialize)]
 struct Resolve {
-    nodes: Vec<Node>,
+    nodes: Vec<MetadataNode>,
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct MetadataNode {
     id: String,
     deps: Vec<Dependency>,
 }
@@ -112,7 +112,7 @@ fn parts_of(metadata: Metadata, checksums: &BTreeMap<(String, String), String>) 
         .iter()
         .map(|package| (package.id.as_str(), package))
         .collect();
-    let nodes: BTreeMap<&str, &Node> = resolve
+    let nodes: BTreeMap<&str, &MetadataNode> = resolve
         .nodes
         .iter()
         .map(|node| (node.id.as_str(), node))

@@ -187,7 +187,7 @@ impl Release {
             let text = inputs.script(&format!("deb/{script}"))?;
             control.file(script, 0o755, text);
         }
-        let package = deb::Package {
+        let package = deb::DebPackage {
             version: format!("{}-{RELEASE}", self.version),
             machine: self.machine.debian,
             depends: deb::depends(&self.headers.libraries, &self.glibc.to_string())?,
@@ -199,7 +199,7 @@ impl Release {
     }
 
     fn rpm(&self, inputs: &Inputs) -> Result<Vec<u8>> {
-        let package = rpm::Package {
+        let package = rpm::RpmPackage {
             version: &self.version,
             release: RELEASE,
             machine: (self.machine.rpm, self.machine.rpm_number),

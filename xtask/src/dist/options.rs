@@ -58,7 +58,7 @@ impl Machine {
     }
 }
 
-/// What is made, and from what.
+/// The products and inputs of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     /// For which machine.

@@ -22,8 +22,8 @@ const RPM_KNOWS: u32 = 0x0100_000a;
 /// "Equal".
 const EQUAL: u32 = 8;
 
-/// What the package says about itself.
-pub struct Package<'a> {
+/// The description of the package.
+pub struct RpmPackage<'a> {
     /// The version of gpud.
     pub version: &'a str,
     /// Which packaging of that version.
@@ -62,7 +62,7 @@ impl Script {
     }
 }
 
-impl Package<'_> {
+impl RpmPackage<'_> {
     /// Returns the package's bytes.
     ///
     /// # Errors

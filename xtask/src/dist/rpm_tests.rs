@@ -6,7 +6,7 @@ fn example() -> Vec<u8> {
     files.file("usr/bin/gpud", 0o755, vec![7; 100]);
     files.file("etc/default/gpud", 0o644, "FLAGS=\n");
     files.file("usr/share/doc/gpud/README.md", 0o644, "text");
-    let package = Package {
+    let package = RpmPackage {
         version: "1.2.3",
         release: "1",
         machine: ("x86_64", 1),

@@ -11,18 +11,18 @@ struct Document<'a> {
     bom_format: &'static str,
     spec_version: &'static str,
     version: u32,
-    metadata: Metadata<'a>,
-    components: Vec<Component<'a>>,
-    dependencies: Vec<Dependency<'a>>,
+    metadata: BomMetadata<'a>,
+    components: Vec<BomComponent<'a>>,
+    dependencies: Vec<BomDependency<'a>>,
 }
 
 #[derive(Serialize)]
-struct Metadata<'a> {
-    component: Component<'a>,
+struct BomMetadata<'a> {
+    component: BomComponent<'a>,
 }
 
 #[derive(Serialize)]
-struct Component<'a> {
+struct BomComponent<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(rename = "bom-ref")]
@@ -49,7 +49,7 @@ struct Licence<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Dependency<'a> {
+struct BomDependency<'a> {
     #[serde(rename = "ref")]
     reference: &'a str,
     depends_on: Vec<&'a str>,
@@ -62,7 +62,7 @@ struct Dependency<'a> {
 pub fn document(parts: &Parts) -> Result<Vec<u8>> {
     let root = parts.all.get(&parts.root);
     let root = root.map_or_else(
-        || Component {
+        || BomComponent {
             kind: "application",
             reference: parts.root.clone(),
             name: "gpud",
@@ -74,7 +74,7 @@ pub fn document(parts: &Parts) -> Result<Vec<u8>> {
         |part| component(part, "application"),
     );
     let others = parts.all.iter().filter(|(url, _)| **url != parts.root);
-    let dependencies = parts.all.iter().map(|(url, part)| Dependency {
+    let dependencies = parts.all.iter().map(|(url, part)| BomDependency {
         reference: url,
         depends_on: part.uses.iter().map(String::as_str).collect(),
     });
@@ -82,7 +82,7 @@ pub fn document(parts: &Parts) -> Result<Vec<u8>> {
         bom_format: "CycloneDX",
         spec_version: "1.5",
         version: 1,
-        metadata: Metadata { component: root },
+        metadata: BomMetadata { component: root },
         components: others.map(|(_, part)| component(part, "library")).collect(),
         dependencies: dependencies.collect(),
     };
@@ -91,7 +91,7 @@ pub fn document(parts: &Parts) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn component<'a>(part: &'a Part, kind: &'static str) -> Component<'a> {
+fn component<'a>(part: &'a Part, kind: &'static str) -> BomComponent<'a> {
     let known = (part.licence != "NOASSERTION").then_some(Licence {
         expression: &part.licence,
     });
@@ -99,7 +99,7 @@ fn component<'a>(part: &'a Part, kind: &'static str) -> Component<'a> {
         alg: "SHA-256",
         content,
     });
-    Component {
+    BomComponent {
         kind,
         reference: part.url(),
         name: &part.name,

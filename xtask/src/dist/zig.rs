@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_named_by_what_is_in_them() {
+    fn folders_are_named_by_their_content() {
         assert_eq!(folder_name(&["a==1.2", "b==3"]), "a-1.2-b-3");
     }
 

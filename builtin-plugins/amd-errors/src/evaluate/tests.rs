@@ -82,7 +82,7 @@ fn an_ordinary_machine() {
 }
 
 #[test]
-fn what_a_line_makes() {
+fn a_line_becomes_its_event() {
     let event = all(&[(1, DAMAGED)]).remove(0);
     assert_eq!(
         (event.name.as_str(), &event.event_type),

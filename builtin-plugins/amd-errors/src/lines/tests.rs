@@ -387,7 +387,7 @@ fn lines() {
 }
 
 #[test]
-fn the_host_delivers_what_is_read() {
+fn the_host_delivers_every_line_that_the_parser_reads() {
     let patterns = regex::RegexSet::new(PATTERNS).unwrap();
     let matching = LINES.iter().filter(|(_, expected)| expected.is_some());
     for (line, _) in matching {

@@ -1,4 +1,4 @@
-//! What filesystems and arrays say of the disks below them.
+//! Kernel lines of filesystems and arrays about the disks below them.
 //!
 //! | line | source |
 //! |---|---|
@@ -84,7 +84,7 @@ const EXT4_LOSSES: [&str; 4] = [
 /// End of an ext4 message about a full disk (`ENOSPC`).
 const DISK_FULL: &str = " with error 28";
 
-/// What `md` says of an array that cannot be used.
+/// The words of `md` for an array that cannot be used.
 const ARRAY_FAILED: [&str; 5] = [
     "Cannot continue operation (",
     "Operation continuing on 0 devices",

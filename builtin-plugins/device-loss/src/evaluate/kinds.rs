@@ -1,4 +1,4 @@
-//! How each kind of news is stored.
+//! The event that each kind of kernel line becomes.
 
 use gpud_builtin_shared::patterns::Entry;
 
@@ -8,7 +8,7 @@ use crate::patterns;
 /// Name of the event that another driver has the GPU.
 pub const CONFLICT: &str = patterns::NVIDIA_DRIVER_CONFLICT.name;
 
-/// What sort of device it is about.
+/// The classes of devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceClass {
     /// A GPU.

@@ -1,4 +1,4 @@
-//! What each kind of news makes of the state.
+//! The state that each kind of kernel line causes.
 
 use gpud_builtin_shared::patterns::Entry;
 use gpud_sdk::incidents::Rule;

@@ -1,4 +1,4 @@
-//! Buses and what stands between device and memory.
+//! Kernel lines about buses, and about units between device and memory.
 //!
 //! | line | source |
 //! |---|---|
@@ -22,7 +22,7 @@ use super::{Kind, MatchedLine, bare_id, first_word, is_driver_name, of_driver, s
 /// Longest name of a slot or IOMMU.
 const MAX_NAME: usize = 64;
 
-/// What AMD's IOMMU reports of a device besides page faults, as far as the hardware is at fault.
+/// Errors of devices that AMD's IOMMU reports besides page faults, where the hardware is at fault.
 const AMD_EVENTS: [&str; 3] = [
     "DEV_TAB_HARDWARE_ERROR",
     "PAGE_TAB_HARDWARE_ERROR",
@@ -54,7 +54,7 @@ fn slot(line: &str) -> Option<MatchedLine<'_>> {
     })
 }
 
-/// What the PCI core says of a device that is in its slot and does not answer.
+/// Matches the PCI core's line about a device that is in its slot and does not answer.
 fn inaccessible(line: &str) -> Option<MatchedLine<'_>> {
     let (who, what) = line.split_once(": ")?;
     let (driver, id) = who.split_once(' ')?;

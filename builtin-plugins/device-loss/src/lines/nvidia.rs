@@ -89,7 +89,7 @@ pub(super) fn find(body: &str) -> Option<MatchedLine<'_>> {
     Some(found(kind))
 }
 
-/// What the driver says of a system processor (GSP) that hangs or does not start.
+/// Matches the driver's line about a system processor (GSP) that hangs or does not start.
 fn firmware(text: &str) -> Option<Kind> {
     let hangs = ["Heartbeat timed out", "GSP RM heartbeat timed out"]
         .iter()

@@ -200,7 +200,7 @@ fn timelines() {
             until_reboot.clone(),
         ),
         (
-            "again, told by the counter",
+            "again, reported by the counter",
             vec![stored("old", DAY, "UE", B, 1)],
             [(0, 0), (0, 0), (0, 1)],
             Unhealthy,
@@ -300,7 +300,7 @@ fn what_only_the_counter_knows_becomes_an_event_once() {
     let event = &report.events[0];
     assert_eq!(
         event.message,
-        "2 uncorrected memory error(s) on DIMM_A1 (mc0), told by the kernel's counter alone"
+        "2 uncorrected memory error(s) on DIMM_A1 (mc0), reported by the kernel's counter alone"
     );
     assert_eq!(
         (event.name.as_str(), event.event_type.clone()),

@@ -154,20 +154,20 @@ fn lines_of_real_kernels() {
 #[test]
 fn events_name_the_dimm() {
     let one = |text: &str| events(&context(), &[message(text)]).remove(0);
-    let mended = one(
+    let corrected = one(
         "EDAC MC0: 2 CE memory read error on DIMM_A1 (channel:1 slot:0 page:0x3f offset:0x0 grain:32 syndrome:0x0)",
     );
     assert_eq!(
-        (mended.name.as_str(), mended.event_type.clone()),
+        (corrected.name.as_str(), corrected.event_type.clone()),
         (CORRECTED, EventType::Info)
     );
     assert_eq!(
-        mended.message,
+        corrected.message,
         "2 corrected memory error(s) on DIMM_A1 (mc0, channel:1 slot:0): memory read error"
     );
-    assert_eq!(mended.subject, Some(subject("DIMM_A1")));
-    assert_eq!(mended.evidence, [Evidence::Kmsg(9)]);
-    let facts: Vec<_> = mended
+    assert_eq!(corrected.subject, Some(subject("DIMM_A1")));
+    assert_eq!(corrected.evidence, [Evidence::Kmsg(9)]);
+    let facts: Vec<_> = corrected
         .extra_info
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()))
@@ -191,7 +191,7 @@ fn events_name_the_dimm() {
         lost.message,
         "1 uncorrected memory error(s) on any memory (mc1)"
     );
-    let windows = [mended, lost].map(|event| event.merge.unwrap().window_seconds);
+    let windows = [corrected, lost].map(|event| event.merge.unwrap().window_seconds);
     assert_eq!(windows, [3_600, 60]);
 }
 

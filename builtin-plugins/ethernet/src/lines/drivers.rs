@@ -1,4 +1,4 @@
-//! What drivers say of cards that fail.
+//! Kernel lines of drivers about cards that fail.
 //!
 //! | text | source below `drivers/` |
 //! |---|---|
@@ -30,7 +30,7 @@ use crate::patterns::{
     NIC_RECOVERY_FAILED,
 };
 
-/// What a card recovers from.
+/// The entries of faults that a card recovers from.
 static TROUBLE: [&Entry; 4] = [
     &NIC_FIRMWARE_FATAL,
     &NIC_FIRMWARE_RESET,
@@ -171,7 +171,7 @@ fn intel<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
         .then(|| source.because(&NIC_RECOVERY_FAILED))
 }
 
-/// What drivers of several cards share.
+/// Matches lines that drivers of several cards share.
 fn common<'a>(source: &LineSource<'a>) -> Option<MatchedLine<'a>> {
     if source.driver == "infiniband" {
         return None;

@@ -41,7 +41,7 @@ impl Map {
     }
 
     /// All folders can be listed again.
-    pub fn mend_folders(&self) {
+    pub fn repair_folders(&self) {
         self.folders.borrow_mut().clear();
     }
 

@@ -1,4 +1,4 @@
-//! One look at a machine; what takes time is in [`timelines`].
+//! Verdicts on one reading of a machine; tests over time are in [`timelines`].
 
 use std::cell::{Cell, RefCell};
 

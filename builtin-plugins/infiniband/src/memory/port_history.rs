@@ -153,7 +153,7 @@ impl PortHistory {
         }
     }
 
-    /// What is over and was shown long enough.
+    /// Drops entries that ended and were shown long enough.
     pub(super) fn forget(&mut self, config: &Config, now: u64) {
         let is_over = |end: u64| now.saturating_sub(end) >= config.drop_shown_seconds;
         if self

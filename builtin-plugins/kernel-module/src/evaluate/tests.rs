@@ -139,7 +139,7 @@ fn without_the_list_of_built_in_modules_nothing_is_blamed() {
             Health::Degraded,
             r#"missing modules: ["nvidia-peermem"]"#,
             Some(
-                "whether they are built into the kernel cannot be told: /lib/modules/6.1/modules.builtin: not found"
+                "cannot tell whether they are built into the kernel: /lib/modules/6.1/modules.builtin: not found"
             )
         )
     );

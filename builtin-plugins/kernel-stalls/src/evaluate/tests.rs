@@ -346,7 +346,7 @@ fn a_site_has_its_own_view() {
             r#"{"clocksource_unstable":{"severity":"fatal"}}"#,
             "tsc: Marking TSC unstable due to clocksource watchdog",
             Health::Unhealthy,
-            "Clocksource tsc is unstable; the kernel no longer tells the time by it (site policy)",
+            "Clocksource tsc is unstable; the kernel no longer takes the time from it (site policy)",
         ),
     ] {
         let document = format!("{{\"policy\":{policy}}}");

@@ -24,7 +24,8 @@ const FATAL: &str =
 const LOST: &str =
     "mce: [Hardware Error]: CPU 1: Machine Check Exception: f Bank 1: bd80000000100134";
 const FOUND: &str = "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 5: bea0000000000108";
-const MENDED: &str = "mce: [Hardware Error]: CPU 5: Machine Check: 0 Bank 7: 8c00004000010090";
+const CORRECTED_LINE: &str =
+    "mce: [Hardware Error]: CPU 5: Machine Check: 0 Bank 7: 8c00004000010090";
 const DEFERRED_LINE: &str =
     "[Hardware Error]: CPU:8 (17:31:0) MC21_STATUS[-|-|Deferred]: 0x8400300000000400";
 const UNHANDLED_LINE: &str =
@@ -87,28 +88,31 @@ fn timelines() {
         ("nothing", vec![], Healthy, vec![], vec![]),
         (
             "one corrected",
-            vec![stored("now", 10, MENDED, 1)],
+            vec![stored("now", 10, CORRECTED_LINE, 1)],
             Healthy,
             vec![],
             vec![],
         ),
         (
             "below the threshold",
-            vec![stored("now", 10, MENDED, 99)],
+            vec![stored("now", 10, CORRECTED_LINE, 99)],
             Healthy,
             vec![],
             vec![],
         ),
         (
             "at the threshold, over two rows and two boots",
-            vec![stored("now", 10, MENDED, 60), stored("old", 20, MENDED, 40)],
+            vec![
+                stored("now", 10, CORRECTED_LINE, 60),
+                stored("old", 20, CORRECTED_LINE, 40),
+            ],
             Degraded,
             vec![HardwareInspection],
             vec![NextGoodReading, SetHealthy],
         ),
         (
             "older than the window",
-            vec![stored("now", DAY + 1, MENDED, 5000)],
+            vec![stored("now", DAY + 1, CORRECTED_LINE, 5000)],
             Healthy,
             vec![],
             vec![],
@@ -192,7 +196,7 @@ fn timelines() {
             vec![at(3), SetHealthy],
         ),
         (
-            "one error told by two boots counts once",
+            "one error reported in two boots counts once",
             vec![
                 stored("now", 10, FOUND, 1),
                 stored("a", 1_000_000, LOST, 1),
@@ -204,7 +208,10 @@ fn timelines() {
         ),
         (
             "uncorrected and too many corrected",
-            vec![stored("now", 10, LOST, 1), stored("now", 20, MENDED, 100)],
+            vec![
+                stored("now", 10, LOST, 1),
+                stored("now", 20, CORRECTED_LINE, 100),
+            ],
             Unhealthy,
             vec![RebootSystem, HardwareInspection],
             vec![SetHealthy],
@@ -227,7 +234,7 @@ fn reasons_name_what_happened() {
     let reason = judge(&[
         stored("now", 10, LOST, 2),
         stored("now", 11, UNHANDLED_LINE, 1),
-        stored("now", 20, MENDED, 150),
+        stored("now", 20, CORRECTED_LINE, 150),
     ])
     .1;
     assert_eq!(
@@ -278,7 +285,10 @@ fn a_machine_without_sources_is_hidden_until_one_speaks() {
     assert_eq!(report.states[0].health, Health::Healthy);
     let report = check(&context("now"), &Config::default(), &[], || true);
     assert!(report.supported);
-    let events = [stored("now", 10, LOST, 2), stored("now", 10, MENDED, 3)];
+    let events = [
+        stored("now", 10, LOST, 2),
+        stored("now", 10, CORRECTED_LINE, 3),
+    ];
     let report = check(&context("now"), &Config::default(), &events, || {
         panic!("not asked")
     });
@@ -315,7 +325,7 @@ fn a_look_without_a_store_counts_as_the_store_does() {
         text: text.into(),
         dictionary: None,
     };
-    let mut messages: Vec<Message> = (0..100).map(|n| message(n, MENDED)).collect();
+    let mut messages: Vec<Message> = (0..100).map(|n| message(n, CORRECTED_LINE)).collect();
     messages.push(message(100, LOST));
     let (events, _) = row::events(&context("now"), &messages, || None);
     let rows = as_stored(events);

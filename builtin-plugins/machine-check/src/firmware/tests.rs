@@ -17,7 +17,7 @@ const MEMORY: &[&str] = &[
 ];
 
 /// Severity, place and mark of the sections, with the batches cut at these lines.
-fn sections(lines: &[&str], cuts: &[usize]) -> Vec<(Severity, String, bool)> {
+fn sections(lines: &[&str], cuts: &[usize]) -> Vec<(RecordSeverity, String, bool)> {
     let mut found = Vec::new();
     let mut saved: Option<String> = None;
     let mut assembler = Assembler::default();
@@ -41,7 +41,7 @@ fn sections(lines: &[&str], cuts: &[usize]) -> Vec<(Severity, String, bool)> {
 
 #[test]
 fn records_become_sections() {
-    let corrected = |place: &str| (Severity::Corrected, place.to_owned(), false);
+    let corrected = |place: &str| (RecordSeverity::Corrected, place.to_owned(), false);
     let whole = corrected("memory error (B1), DIMM location: PROC 1 DIMM 3");
     assert_eq!(sections(MEMORY, &[]), std::slice::from_ref(&whole));
     // Cut before the section: nothing is lost. Within it: the details that come later.
@@ -71,9 +71,9 @@ fn records_become_sections() {
     assert_eq!(
         sections(&bert, &[]),
         [
-            (Severity::Fatal, place, true),
+            (RecordSeverity::Fatal, place, true),
             (
-                Severity::Recoverable,
+                RecordSeverity::Recoverable,
                 "IA32/X64 processor error".to_owned(),
                 true
             ),
@@ -92,14 +92,14 @@ fn records_become_sections() {
     let place = "PCIe error, device_id: 0000:3a:00.0".to_owned();
     assert_eq!(
         sections(&pcie, &[]),
-        [(Severity::Recoverable, place, false)]
+        [(RecordSeverity::Recoverable, place, false)]
     );
 
     // The beginning was lost: an error of which no more is known.
     let rest = &MEMORY[5..6];
     assert_eq!(
         sections(rest, &[]),
-        [(Severity::Info, "memory error".to_owned(), false)]
+        [(RecordSeverity::Info, "memory error".to_owned(), false)]
     );
 }
 

@@ -148,7 +148,7 @@ fn lines_of_real_kernels() {
 }
 
 #[test]
-fn status_registers_say_how_serious_and_what() {
+fn status_registers_give_severity_and_kind() {
     for (status, amd, severity, kind) in [
         (
             0x9000_0040_000f_0005,

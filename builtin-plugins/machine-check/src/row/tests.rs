@@ -106,7 +106,7 @@ const EVENTS: &[(&str, &str, EventType, &str)] = &[
         "{1}[Hardware Error]:   section_type: memory error",
         "firmware_error_info",
         EventType::Info,
-        "info hardware error told by the firmware: memory error",
+        "info hardware error reported by the firmware: memory error",
     ),
 ];
 
@@ -153,28 +153,28 @@ fn records_of_the_firmware() {
             "memory error",
             "{3}",
             EventType::Critical,
-            "recoverable hardware error told by the firmware: memory error, error_type: 3, multi-bit ECC",
+            "recoverable hardware error reported by the firmware: memory error, error_type: 3, multi-bit ECC",
         ),
         (
             "recoverable",
             "PCIe error",
             "{3}",
             EventType::Warning,
-            "recoverable hardware error told by the firmware: PCIe error, error_type: 3, multi-bit ECC",
+            "recoverable hardware error reported by the firmware: PCIe error, error_type: 3, multi-bit ECC",
         ),
         (
             "corrected",
             "PCIe error",
             "{3}",
             EventType::Info,
-            "corrected hardware error told by the firmware: PCIe error, error_type: 3, multi-bit ECC",
+            "corrected hardware error reported by the firmware: PCIe error, error_type: 3, multi-bit ECC",
         ),
         (
             "fatal",
             "memory error",
             "",
             EventType::Fatal,
-            "fatal hardware error of the previous boot told by the firmware: memory error, error_type: 3, multi-bit ECC",
+            "fatal hardware error of the previous boot reported by the firmware: memory error, error_type: 3, multi-bit ECC",
         ),
     ] {
         let name = format!("firmware_error_{severity}");
@@ -188,13 +188,13 @@ fn what_is_found_at_the_start_is_of_the_previous_boot() {
     let start = context().boot_time;
     let polled = "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 5: bea0000000000108";
     let new = "mce: [Hardware Error]: CPU 0: Machine Check Exception: 4 Bank 5: bea0000000000108";
-    let mended = "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 5: 9c20000000000108";
+    let corrected = "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 5: 9c20000000000108";
     for (text, time, expected) in [
         (polled, start + 3_000, true),
         (polled, start + 119_999, true),
         (polled, start + 120_000, false),
         (new, start + 3_000, false),
-        (mended, start + 3_000, false),
+        (corrected, start + 3_000, false),
     ] {
         let event = one(time, text);
         assert_eq!(

@@ -12,7 +12,7 @@ const NOW: u64 = 1_800_000_000_000;
 
 /// A machine whose volumes keep files, and where single steps fail.
 #[derive(Default)]
-struct Fake {
+struct FakeVolume {
     /// What a step on a path gives instead of working.
     broken: Vec<(Step, &'static str, Result<Output, AccessError>)>,
     /// What asking for space gives.
@@ -27,7 +27,7 @@ struct Fake {
     steps: RefCell<Vec<(Step, String)>>,
 }
 
-impl Machine for Fake {
+impl Machine for FakeVolume {
     fn mountinfo(&self) -> Result<String, AccessError> {
         if let Some(error) = &self.mounts {
             return Err(error.clone());
@@ -127,7 +127,7 @@ fn moment() -> ProbeContext<'static> {
     }
 }
 
-fn tried(config: &Config, machine: &Fake) -> (Health, String, String) {
+fn tried(config: &Config, machine: &FakeVolume) -> (Health, String, String) {
     let outcome = probe(config, moment(), machine, &mut Memory::default());
     (
         outcome.health,
@@ -136,14 +136,14 @@ fn tried(config: &Config, machine: &Fake) -> (Health, String, String) {
     )
 }
 
-fn expect(config: &Config, machine: &Fake, reason: &str, error: &str) {
+fn expect(config: &Config, machine: &FakeVolume, reason: &str, error: &str) {
     let expected = (Health::Degraded, reason.to_owned(), error.to_owned());
     assert_eq!(tried(config, machine), expected);
 }
 
 #[test]
 fn volumes_that_work() {
-    let machine = Fake::default();
+    let machine = FakeVolume::default();
     let outcome = probe(
         &config(&["/mnt/a", "/mnt/b/"]),
         moment(),
@@ -164,7 +164,7 @@ fn volumes_that_work() {
     assert_eq!(*steps, [of("/mnt/a"), of("/mnt/b")].concat());
     assert!(machine.files.borrow().is_empty(), "nothing is left");
     assert_eq!(
-        tried(&Config::default(), &Fake::default()),
+        tried(&Config::default(), &FakeVolume::default()),
         (
             Health::Healthy,
             "no nfs group configs found".into(),
@@ -176,7 +176,7 @@ fn volumes_that_work() {
 #[test]
 fn configurations_that_cannot_be_used() {
     let invalid = "invalid nfs group configs";
-    let machine = Fake {
+    let machine = FakeVolume {
         space: vec![
             ("/gone", AccessError::NotFound("/gone".into())),
             (
@@ -184,7 +184,7 @@ fn configurations_that_cannot_be_used() {
                 AccessError::Other("/stale: Stale file handle".into()),
             ),
         ],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     for (bad, error) in [
         (group(""), "volume path is empty"),
@@ -220,9 +220,9 @@ fn configurations_that_cannot_be_used() {
 
 #[test]
 fn a_silent_server_is_found_before_any_program_runs() {
-    let machine = Fake {
+    let machine = FakeVolume {
         space: vec![("/mnt/b", timed_out("/mnt/b"))],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let outcome = probe(
         &config(&["/mnt/a", "/mnt/b"]),
@@ -244,7 +244,7 @@ fn a_silent_server_is_found_before_any_program_runs() {
 
 #[test]
 fn what_must_be_mounted() {
-    let machine = Fake::default();
+    let machine = FakeVolume::default();
     expect(
         &config(&["/mnt/a/below"]),
         &machine,
@@ -267,9 +267,9 @@ fn what_must_be_mounted() {
         "The user applied path \"/mnt/auto\" as NFS volume, but in fact the file system type \"autofs\" is not NFS.",
         "",
     );
-    let unreadable = Fake {
+    let unreadable = FakeVolume {
         mounts: Some(AccessError::Denied("/proc/self/mountinfo".into())),
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     expect(
         &config(&["/mnt/a"]),
@@ -281,9 +281,9 @@ fn what_must_be_mounted() {
 
 #[test]
 fn an_automounter_is_woken() {
-    let machine = Fake {
+    let machine = FakeVolume {
         automounts: true,
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let (health, reason, _) = tried(&config(&["/mnt/auto"]), &machine);
     assert_eq!(
@@ -294,9 +294,9 @@ fn an_automounter_is_woken() {
         machine.steps.borrow()[0],
         (Step::Touch, "/mnt/auto".to_owned())
     );
-    let silent = Fake {
+    let silent = FakeVolume {
         broken: vec![(Step::Touch, "/mnt/auto", Err(timed_out("bash script")))],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     expect(
         &config(&["/mnt/auto"]),
@@ -395,9 +395,9 @@ fn every_step_that_fails_has_its_reason() {
             silent_text,
         ),
     ] {
-        let machine = Fake {
+        let machine = FakeVolume {
             broken: vec![(step, "/mnt/a", answer)],
-            ..Fake::default()
+            ..FakeVolume::default()
         };
         expect(&config(&["/mnt/a", "/mnt/b"]), &machine, reason, error);
         let steps = machine.steps.borrow();
@@ -411,9 +411,9 @@ fn every_step_that_fails_has_its_reason() {
 #[test]
 fn a_volume_that_hangs_is_left_alone_for_a_while() {
     let config = config(&["/mnt/a"]);
-    let silent = Fake {
+    let silent = FakeVolume {
         broken: vec![(Step::Write, "/mnt/a", Err(timed_out("bash script")))],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let mut memory = Memory::default();
     let at = |now, insists| ProbeContext {
@@ -440,7 +440,7 @@ fn a_volume_that_hangs_is_left_alone_for_a_while() {
     assert_eq!(runs, 7, "at 0, 1, 3, 7, 14, 28 and 55 minutes");
     // A person is not kept waiting, and what works again is forgotten.
     let now = NOW + 60 * 60_000;
-    let working = Fake::default();
+    let working = FakeVolume::default();
     assert_eq!(
         probe(&config, at(now, false), &working, &mut memory).health,
         Health::Degraded
@@ -458,9 +458,9 @@ fn a_volume_that_hangs_is_left_alone_for_a_while() {
 
 #[test]
 fn slow_volumes_leave_the_rest_for_later() {
-    let machine = Fake {
+    let machine = FakeVolume {
         takes: 4_000,
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let (health, reason, _) = tried(&config(&["/mnt/a", "/mnt/b"]), &machine);
     assert_eq!(
@@ -478,13 +478,13 @@ fn files_of_the_machine_from_a_container() {
         ("/proc/1/root", "/mnt/a", "/proc/1/root/mnt/a/d"),
         ("/host", "/mnt/c", "/host/mnt/c/d"),
     ] {
-        let machine = Fake {
+        let machine = FakeVolume {
             // The jump through /proc is not followed by the host.
             space: vec![(
                 "/proc/1/root/mnt/a",
                 AccessError::Denied("/proc/1/root/mnt/a".into()),
             )],
-            ..Fake::default()
+            ..FakeVolume::default()
         };
         let mut config = config(&[volume]);
         config.host_root = root.into();
@@ -503,9 +503,9 @@ fn files_of_the_machine_from_a_container() {
 #[test]
 fn long_names_fit_the_bounds() {
     let long = format!("/{}", "é".repeat(2_000));
-    let machine = Fake {
+    let machine = FakeVolume {
         space: vec![],
-        ..Fake::default()
+        ..FakeVolume::default()
     };
     let outcome = probe(
         &config(&[&long]),

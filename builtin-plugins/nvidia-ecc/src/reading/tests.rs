@@ -103,7 +103,7 @@ fn places_are_asked_only_with_ecc_on() {
 }
 
 #[test]
-fn what_a_gpu_lacks_is_no_failure() {
+fn a_missing_ability_of_a_gpu_is_no_failure() {
     let bare = Gpu {
         mode: unsupported(),
         total: unsupported(),
@@ -140,7 +140,7 @@ fn errors_of_on_chip_memory_may_be_missing_and_may_exceed_the_total() {
 }
 
 #[test]
-fn failures_say_what_was_tried() {
+fn failures_name_the_attempted_call() {
     let lost = || AccessError::SourceLost("x".into());
     for (gpu, text) in [
         (

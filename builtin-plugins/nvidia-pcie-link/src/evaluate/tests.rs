@@ -146,7 +146,11 @@ fn a_reboot_and_a_gpu_that_does_not_answer() {
     let (_, two) = run("b1", &one, seen([half]));
     assert_eq!(two.of("b1", GPU_0).narrow, 2);
     let (report, _) = run("b2", &two, seen([half]));
-    assert_eq!(only_state(&report).health, Health::Healthy, "counted anew");
+    assert_eq!(
+        only_state(&report).health,
+        Health::Healthy,
+        "counted from the start"
+    );
     let silent = || AccessError::Other("x: Unknown Error".into());
     let nobody = SeenNow {
         gpus: Vec::new(),

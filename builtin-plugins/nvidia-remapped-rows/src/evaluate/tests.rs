@@ -146,7 +146,7 @@ fn products_that_cannot() {
 }
 
 #[test]
-fn silence_is_said() {
+fn silence_is_reported() {
     for (readings, reason) in [
         (
             vec![well(), Reading::Unsupported { mig: true }],

@@ -50,7 +50,7 @@ const OTHER: &str = "0000:4b:00.0";
 const OTHER_PORT: &str = "0000:4a:00.0";
 
 #[derive(Clone, Copy)]
-enum What {
+enum ErrorKind {
     Corrected,
     NonFatal,
     Fatal,
@@ -58,10 +58,10 @@ enum What {
     Recovered,
     Failed,
 }
-use What::{Contained, Corrected, Failed, Fatal, NonFatal, Recovered};
+use ErrorKind::{Contained, Corrected, Failed, Fatal, NonFatal, Recovered};
 
 /// A stored event: boot, how long before now, what, of which device, count.
-fn stored(boot: &str, before: u64, what: What, device: &str, count: u64) -> StoredEvent {
+fn stored(boot: &str, before: u64, what: ErrorKind, device: &str, count: u64) -> StoredEvent {
     let error = |severity| {
         format!("PCIe Bus Error: severity={severity}, type=Transaction Layer, (Receiver ID)")
     };

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Key;
-use super::vendor::{CATALOG, Catalog};
+use super::vendor::{CATALOG, ErrorView};
 use crate::policy::POLICY;
 use crate::policy::codes::{self, CodePolicy, Codes};
 
@@ -24,7 +24,7 @@ const LOOKBACK: u64 = 14 * 24 * 60 * 60;
 /// Reboots before an inspection.
 const THRESHOLD: u32 = 2;
 
-/// What differs between checkers.
+/// The differences between checkers of coded errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// Which errors a policy can name.
@@ -62,7 +62,7 @@ pub struct Config {
     reboot_threshold: u32,
     overrides: BTreeMap<u32, u32>,
     policy: CodePolicy,
-    catalog: Catalog,
+    catalog: ErrorView,
     is_saved_log: bool,
     product: Option<String>,
 }
@@ -79,7 +79,7 @@ impl Config {
             reboot_threshold: THRESHOLD,
             overrides: kind.overrides.iter().copied().collect(),
             policy: CodePolicy::default(),
-            catalog: Catalog::default(),
+            catalog: ErrorView::default(),
             is_saved_log: false,
             product: None,
         };
@@ -100,7 +100,7 @@ impl Config {
             config.reboot_threshold = u32::try_from(reboots).unwrap_or(u32::MAX);
         }
         let word = |key: &str| document.get(key).and_then(Value::as_str);
-        config.catalog = word(CATALOG).and_then(Catalog::of).unwrap_or_default();
+        config.catalog = word(CATALOG).and_then(ErrorView::of).unwrap_or_default();
         config.product = word("product").map(str::to_owned);
         config.is_saved_log = document.get("saved_log").and_then(Value::as_bool) == Some(true);
         let overrides = document.get("overrides").and_then(Value::as_object);
@@ -124,8 +124,8 @@ impl Config {
         now.saturating_sub(self.lookback_seconds.saturating_mul(1000))
     }
 
-    /// Whose view of the errors judges.
-    pub fn catalog(&self) -> Catalog {
+    /// Returns the view that judges the errors.
+    pub fn catalog(&self) -> ErrorView {
         self.catalog
     }
 

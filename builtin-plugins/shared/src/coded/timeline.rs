@@ -31,7 +31,7 @@ pub struct Fault<'a> {
 
 /// The verdict on the history.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict<'a> {
+pub struct TimelineVerdict<'a> {
     /// How healthy.
     pub health: Health,
     /// [`Fault::index`] of the error that made it so, if any. A healthy verdict has one, too, after errors that harm
@@ -41,7 +41,7 @@ pub struct Verdict<'a> {
     pub action: Option<Cow<'a, str>>,
 }
 
-impl Verdict<'_> {
+impl TimelineVerdict<'_> {
     /// True when a reboot would clear it.
     pub fn clears_by_reboot(&self) -> bool {
         clears_by_reboot(self.action.as_deref())
@@ -98,7 +98,7 @@ pub fn judge<'a, F: IntoIterator<Item = Fault<'a>>, R: IntoIterator<Item = u64>>
     faults: impl Fn() -> F,
     reboots: impl Fn() -> R,
     config: &Config,
-) -> (Verdict<'a>, Option<String>) {
+) -> (TimelineVerdict<'a>, Option<String>) {
     let policy = config.policy();
     let verdict = judge_by(policy, faults(), reboots(), config);
     if policy.is_empty() {
@@ -151,7 +151,7 @@ fn judge_by<'a>(
     faults: impl IntoIterator<Item = Fault<'a>>,
     reboots: impl IntoIterator<Item = u64>,
     config: &Config,
-) -> Verdict<'a> {
+) -> TimelineVerdict<'a> {
     let mut state = State::default();
     let mut reboots = reboots.into_iter().peekable();
     for fault in faults {
@@ -168,7 +168,7 @@ fn judge_by<'a>(
         1 => Health::Degraded,
         _ => Health::Unhealthy,
     };
-    Verdict {
+    TimelineVerdict {
         health,
         current: state.current,
         action: state.action,

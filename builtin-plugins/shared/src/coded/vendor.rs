@@ -1,15 +1,15 @@
-//! What NVIDIA says to do about an error, in its own words, and what that means in the wire's four.
+//! NVIDIA's actions for an error, in its own words, and the same in the four words of the API.
 //!
-//! A [`Catalog`] is a view of all errors: GPUd's, or the vendor's.
+//! An [`ErrorView`] is a view of all errors: GPUd's, or the vendor's.
 
 use super::{Action, Severity};
 
 /// Key of the catalogue in a configuration document and in an event's facts.
 pub const CATALOG: &str = "xid_catalog";
 
-/// Whose view of the errors is used to judge them.
+/// The view of the errors that judges them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Catalog {
+pub enum ErrorView {
     /// GPUd's; the vendor's where GPUd is silent or too weak.
     #[default]
     Gpud,
@@ -17,7 +17,7 @@ pub enum Catalog {
     Nvidia,
 }
 
-impl Catalog {
+impl ErrorView {
     /// All.
     pub const ALL: [Self; 2] = [Self::Gpud, Self::Nvidia];
 
@@ -35,10 +35,10 @@ impl Catalog {
     }
 }
 
-/// What is done about an error: how serious it is, and the wire's actions, most important first.
-pub type Verdict = (Severity, &'static [Action]);
+/// The verdict on an error: its severity, and the actions of the API, most important first.
+pub type CodeVerdict = (Severity, &'static [Action]);
 
-/// What the vendor says to do at once.
+/// The vendor's immediate action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VendorAction {
     /// Nothing.
@@ -152,7 +152,7 @@ impl VendorAction {
     }
 
     /// What it means for health, and in the wire's words. `None` where the decision needs further evidence.
-    pub const fn verdict(self) -> Option<Verdict> {
+    pub const fn verdict(self) -> Option<CodeVerdict> {
         Some(match self {
             Self::Ignore => (Severity::Info, &[Action::Ignore]),
             Self::RestartApp | Self::UpdateSoftware => (Severity::Warning, &[Action::CheckApp]),
@@ -194,11 +194,11 @@ mod tests {
             assert_eq!(VendorAction::of(action.word()), Some(action));
             assert!(!action.words().is_empty());
         }
-        for catalog in Catalog::ALL {
-            assert_eq!(Catalog::of(catalog.word()), Some(catalog));
+        for catalog in ErrorView::ALL {
+            assert_eq!(ErrorView::of(catalog.word()), Some(catalog));
         }
         assert_eq!(VendorAction::of("reset_gpu"), None);
-        assert_eq!(Catalog::of("NVIDIA"), None);
+        assert_eq!(ErrorView::of("NVIDIA"), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What must hold of every data file: called by the tests of each checker that has one.
+//! Checks a data file for the rules of all of them: the tests of each checker with a data file call it.
 
 #![expect(
     clippy::indexing_slicing,

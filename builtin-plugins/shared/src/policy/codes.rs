@@ -16,7 +16,7 @@ const ACTIONS: &str = "actions";
 const THRESHOLD: &str = "reboot_threshold";
 const UNLISTED: &str = "unlisted";
 
-/// What a policy says of an error. What it does not say is as in the catalogue.
+/// A policy's settings for an error. The others are as in the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ruling<'a> {
     /// How it weighs.
@@ -44,11 +44,11 @@ pub struct Codes {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CodePolicy {
     /// In the order of their keys.
-    entries: Vec<(Key, Entry)>,
+    entries: Vec<(Key, ListedCode)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct ListedCode {
     weight: Option<Weight>,
     actions: Option<Vec<Action>>,
     reboot_threshold: Option<u32>,
@@ -56,7 +56,7 @@ struct Entry {
 }
 
 /// As it was given, as JSON.
-impl Display for Entry {
+impl Display for ListedCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut between = "{";
         if let Some(weight) = self.weight {
@@ -93,7 +93,7 @@ impl CodePolicy {
             return Err(format!("configuration: {POLICY} is no object of {family}s"));
         };
         let mut mistakes = Vec::new();
-        let mut entries: Vec<(Key, Entry)> = Vec::new();
+        let mut entries: Vec<(Key, ListedCode)> = Vec::new();
         for (name, value) in given {
             let place = format!("{POLICY}[{}]", quoted(name));
             match read_key(name) {
@@ -136,7 +136,7 @@ impl CodePolicy {
         ruling
     }
 
-    fn entry(&self, key: Key) -> Option<&(Key, Entry)> {
+    fn entry(&self, key: Key) -> Option<&(Key, ListedCode)> {
         self.entries.get(self.place(key)?)
     }
 
@@ -224,14 +224,14 @@ fn read_entry(
     value: &Value,
     codes: Codes,
     mistakes: &mut Vec<String>,
-) -> Option<Entry> {
+) -> Option<ListedCode> {
     let before = mistakes.len();
     let allowed = [SEVERITY, ACTIONS, THRESHOLD, UNLISTED].join(", ");
     let Some(fields) = value.as_object() else {
         mistakes.push(format!("{place} is no object; allowed in it: {allowed}"));
         return None;
     };
-    let mut entry = Entry {
+    let mut entry = ListedCode {
         weight: None,
         actions: None,
         reboot_threshold: None,

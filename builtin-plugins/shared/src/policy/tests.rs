@@ -1,4 +1,4 @@
-//! What a policy may say, what is refused and how, and what it makes of events.
+//! Tests what a policy may contain, which documents are refused and how, and the effect on events.
 
 use gpud_sdk::{EventType, Health, RepairAction, Trigger};
 use proptest::prelude::*;

@@ -8,7 +8,7 @@ use crate::coded::{Action, Severity};
 
 /// Key of the policy in a configuration document, and in a state's facts.
 pub const POLICY: &str = "policy";
-/// What a reason ends with when the policy changed the verdict.
+/// The end of a reason whose verdict the policy changed.
 pub const MARK: &str = " (site policy)";
 
 /// Words of a severity.

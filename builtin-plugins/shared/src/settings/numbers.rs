@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_fits() {
+    fn input_within_the_bound_is_read() {
         for (document, expected) in [
             ("{}", Some((1, 2))),
             (r#"{"one":5,"two":60}"#, Some((5, 60))),

@@ -2,7 +2,7 @@ use super::*;
 use gpud_sdk::Health as Verdict;
 use gpud_sdk::testing::test_context;
 
-fn run(config: &str, checks: &[Result<Health, Untold>]) -> (Verdict, String, Vec<String>) {
+fn run(config: &str, checks: &[Result<Health, UnknownHealth>]) -> (Verdict, String, Vec<String>) {
     let context = test_context("disk-smart", 1_000);
     let config = Config::parse(config).unwrap();
     let (mut counters, mut memory) = (Counters::default(), Memory::default());
@@ -138,8 +138,8 @@ fn verdicts() {
     }
 }
 
-fn silent(silence: Silence) -> Result<Health, Untold> {
-    Err(Untold {
+fn silent(silence: Silence) -> Result<Health, UnknownHealth> {
+    Err(UnknownHealth {
         silence,
         why: "why".to_owned(),
     })
@@ -223,7 +223,7 @@ fn disks_without_a_health_are_not_watched() {
 }
 
 #[test]
-fn disks_that_are_left_out_are_said() {
+fn skipped_disks_are_reported() {
     let context = test_context("disk-smart", 1_000);
     let config = Config::parse("{}").unwrap();
     let answers = [Answer {

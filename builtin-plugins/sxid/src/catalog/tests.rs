@@ -137,8 +137,8 @@ fn the_guide_s_view_can_be_chosen() {
         ),
         (20_009, (Severity::Warning, None), (Severity::Warning, None)),
     ] {
-        assert_eq!(first(code, Catalog::Gpud), gpud, "{code}");
-        assert_eq!(first(code, Catalog::Nvidia), nvidia, "{code}");
+        assert_eq!(first(code, ErrorView::Gpud), gpud, "{code}");
+        assert_eq!(first(code, ErrorView::Nvidia), nvidia, "{code}");
     }
 }
 
@@ -156,7 +156,7 @@ fn the_page_of_differences_is_that_of_the_catalogue() {
     };
     let mut expected = Vec::new();
     for known in &CODES {
-        let (gpud, nvidia) = (of(known, Catalog::Gpud), of(known, Catalog::Nvidia));
+        let (gpud, nvidia) = (of(known, ErrorView::Gpud), of(known, ErrorView::Nvidia));
         if differ(gpud, nvidia) {
             expected.push(format!(
                 "| {} | {} | {} | `{}` | {} |",

@@ -1,4 +1,4 @@
-//! What is stored, to the byte, and what is read back.
+//! Tests the stored events to the byte, and reading them back.
 
 use gpud_sdk::{EventType, Trigger};
 
@@ -31,7 +31,7 @@ fn stored_in(context: &CheckContext, time: u64, text: &str) -> Event {
     };
     event(
         context,
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &message,
         &sxid::decode(text, 0).unwrap(),
     )

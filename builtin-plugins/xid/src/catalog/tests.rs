@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::coded::vendor::{Catalog, differ, verdict_words};
+use gpud_builtin_shared::coded::vendor::{ErrorView, differ, verdict_words};
 use serde_json::Value;
 
 use super::*;
@@ -362,7 +362,7 @@ fn looks_up_from_the_most_to_the_least_exact() {
 }
 
 /// The verdict of a code by itself.
-fn verdict(code: u32, catalog: Catalog) -> (Severity, Option<&'static str>) {
+fn verdict(code: u32, catalog: ErrorView) -> (Severity, Option<&'static str>) {
     let line = format!("NVRM: Xid (PCI:0000:3b:00): {code}, x");
     let xid = crate::xid::decode(&line).unwrap();
     let (severity, actions) = xid.verdict(catalog, None);
@@ -400,8 +400,8 @@ fn gpud_s_hard_verdicts_are_the_default_and_the_vendor_s_can_be_chosen() {
         (133, (Warning, None), (Warning, app)),
         (999, (Warning, None), (Warning, None)),
     ] {
-        assert_eq!(verdict(code, Catalog::Gpud), gpud, "{code}");
-        assert_eq!(verdict(code, Catalog::Nvidia), nvidia, "{code}");
+        assert_eq!(verdict(code, ErrorView::Gpud), gpud, "{code}");
+        assert_eq!(verdict(code, ErrorView::Nvidia), nvidia, "{code}");
     }
 }
 
@@ -432,8 +432,8 @@ fn the_page_of_differences_is_that_of_the_catalogue() {
     let mut expected = Vec::new();
     for known in &VENDOR {
         let (gpud, nvidia) = (
-            verdict(known.code, Catalog::Gpud),
-            verdict(known.code, Catalog::Nvidia),
+            verdict(known.code, ErrorView::Gpud),
+            verdict(known.code, ErrorView::Nvidia),
         );
         if differ(gpud, nvidia) {
             expected.push(format!(
@@ -452,7 +452,7 @@ fn the_page_of_differences_is_that_of_the_catalogue() {
     );
     // The page lists the defaults that are not GPUd's, too.
     for code in [54, 109, 136, 142, 158, 173, 174, 175, 176] {
-        let (severity, action) = verdict(code, Catalog::Gpud);
+        let (severity, action) = verdict(code, ErrorView::Gpud);
         let words = verdict_words(severity, action);
         assert!(
             page.lines()

@@ -1,4 +1,4 @@
-//! What is the Xids' own of the configuration, and the policy's names against the catalogue.
+//! Tests the keys of the configuration that only Xids have, and the policy's names against the catalogue.
 
 use gpud_builtin_shared::coded::Key;
 

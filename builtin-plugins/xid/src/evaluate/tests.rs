@@ -219,7 +219,7 @@ fn harmless_errors_leave_a_healthy_state_with_a_reason() {
 }
 
 #[test]
-fn an_unreadable_reboot_history_is_said() {
+fn an_unreadable_reboot_history_is_reported() {
     let failed = || Err(AccessError::Other("disk full".into()));
     let report = check(
         &config(),

@@ -9,7 +9,7 @@ use super::split_digits;
 /// Longest unit name, bytes.
 const MAX_UNIT: usize = 64;
 
-/// What the extended form says.
+/// The facts of the extended form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extended<'a> {
     /// The unit that reports, for example `NETIR_LINK_EVT`; two names may be joined by `/`.

@@ -1,4 +1,4 @@
-//! Lines that say that a GPU has fallen off the bus without naming Xid 79.
+//! Kernel lines about a GPU that has fallen off the bus, without Xid 79.
 //!
 //! One line (`NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.`), or a message over several lines that begins `NVRM:
 //! The NVIDIA GPU 0000:3b:00.0`. Within one record of the kernel log the line ends of the latter appear as `\x0a`.

@@ -241,7 +241,7 @@ fn a_double_bit_error_and_its_row_are_one_story() {
 }
 
 #[test]
-fn a_saved_log_says_what_63_depends_on() {
+fn a_saved_log_names_the_facts_that_xid_63_depends_on() {
     const BARE: &str = "NVRM: Xid (PCI:0000:04:00): 63, pid='<unknown>', name=<unknown>, unknown";
     const ROW: &str = "NVRM: Xid (PCI:0000:04:00): 63, Row Remapper: New row (0x1) marked for remapping, reset gpu to activate.";
     for (document, line, health, word) in [

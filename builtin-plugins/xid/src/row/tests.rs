@@ -1,4 +1,4 @@
-//! What is stored, to the byte, and what is read back from rows of all ages.
+//! Tests the stored events to the byte, and reading back rows of all ages.
 
 use gpud_sdk::{EventType, GpuId, MergeRule, Trigger};
 
@@ -37,7 +37,7 @@ fn stored(text: &str) -> Event {
     }];
     event(
         &context(),
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &kernel(text),
         &xid::decode(text).unwrap(),
         &gpus,
@@ -185,7 +185,7 @@ fn repeats_are_counted() {
     };
     let after = event(
         &next_boot,
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &kernel(text),
         &xid::decode(text).unwrap(),
         &[],
@@ -207,7 +207,7 @@ fn what_is_not_known_is_left_out() {
     };
     let event = event(
         &nowhere,
-        Catalog::Gpud,
+        ErrorView::Gpud,
         &message,
         &xid::decode(text).unwrap(),
         &[],

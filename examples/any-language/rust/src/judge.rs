@@ -15,7 +15,7 @@ pub enum Action {
     Inspect,
 }
 
-/// What is said of the flags.
+/// The verdict on the flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     pub health: Health,

@@ -1,4 +1,4 @@
-//! What the operator configures.
+//! The operator's configuration.
 
 use std::collections::BTreeMap;
 
@@ -43,16 +43,16 @@ struct Document {
     warn: Option<f64>,
     critical: Option<f64>,
     #[serde(default)]
-    sensors: BTreeMap<String, Given>,
+    sensors: BTreeMap<String, GivenLimits>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct GivenLimits {
     warn: Option<f64>,
     critical: Option<f64>,
 }
 
-impl Given {
+impl GivenLimits {
     fn or(&self, otherwise: Limits, of: &str) -> Result<Limits, String> {
         let limits = Limits {
             warn: self.warn.unwrap_or(otherwise.warn),
@@ -73,7 +73,7 @@ impl Config {
     pub fn parse(document: &str) -> Result<Self, String> {
         let given: Document =
             serde_json::from_str(document).map_err(|error| format!("config: {error}"))?;
-        let all = Given {
+        let all = GivenLimits {
             warn: given.warn,
             critical: given.critical,
         }
@@ -121,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told() {
-        for (document, told) in [
+    fn nonsense_is_reported() {
+        for (document, message) in [
             ("", "config: "),
             ("[]", "config: "),
             (r#"{"warn": "x"}"#, "config: "),
@@ -137,7 +137,7 @@ mod tests {
             ),
         ] {
             let error = Config::parse(document).unwrap_err();
-            assert!(error.starts_with(told), "{document}: {error}");
+            assert!(error.starts_with(message), "{document}: {error}");
         }
     }
 }

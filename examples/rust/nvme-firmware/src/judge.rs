@@ -17,7 +17,7 @@ pub const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false, "p
 /// Drives that are named in one state.
 const MAX_NAMED: usize = 5;
 
-/// What the operator configured.
+/// The operator's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Config {
@@ -36,15 +36,15 @@ impl Config {
 }
 
 /// Firmware of each drive by serial number.
-pub type Seen = BTreeMap<String, String>;
+pub type FirmwareBySerial = BTreeMap<String, String>;
 
 /// From what `save` gave; anything else is nothing.
-pub fn restore(saved: &str) -> Seen {
+pub fn restore(saved: &str) -> FirmwareBySerial {
     serde_json::from_str(saved).unwrap_or_default()
 }
 
 /// As text.
-pub fn save(seen: &Seen) -> String {
+pub fn save(seen: &FirmwareBySerial) -> String {
     serde_json::to_string(seen).unwrap_or_default()
 }
 
@@ -53,16 +53,16 @@ pub fn judge(
     context: &CheckContext,
     config: &Config,
     drives: &[Drive],
-    before: &Seen,
-) -> (Report, Seen) {
+    before: &FirmwareBySerial,
+) -> (Report, FirmwareBySerial) {
     if drives.is_empty() {
         let state = HealthState::healthy(context, "this machine has no NVMe drive of its own");
-        return (Report::unsupported(state), Seen::new());
+        return (Report::unsupported(state), FirmwareBySerial::new());
     }
     let usual = usual(drives);
     let mut wrong: Vec<(&Drive, String)> = Vec::new();
     let mut unread = Vec::new();
-    let mut seen = Seen::new();
+    let mut seen = FirmwareBySerial::new();
     let mut events = Vec::new();
     for drive in drives {
         if drive.firmware.is_empty() || drive.model.is_empty() {
@@ -272,7 +272,7 @@ mod tests {
             ),
         ] {
             let config = Config::parse(config).unwrap();
-            let (report, _) = judge(&context(), &config, &drives(firmwares), &Seen::new());
+            let (report, _) = judge(&context(), &config, &drives(firmwares), &FirmwareBySerial::new());
             let state = &report.states[0];
             assert_eq!(
                 (&state.health, state.reason.as_str()),
@@ -284,13 +284,13 @@ mod tests {
                 firmwares.iter().filter(|one| !one.is_empty()).count()
             );
         }
-        let (report, _) = judge(&context(), &Config::default(), &[], &Seen::new());
+        let (report, _) = judge(&context(), &Config::default(), &[], &FirmwareBySerial::new());
         assert!(!report.supported);
         let (report, _) = judge(
             &context(),
             &Config::parse(allowed).unwrap(),
             &drives(&["1"; 7]),
-            &Seen::new(),
+            &FirmwareBySerial::new(),
         );
         assert!(report.states[0].reason.ends_with("; and 2 more"));
     }
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn an_update_is_an_event() {
         let config = Config::default();
-        let (report, seen) = judge(&context(), &config, &drives(&["1", "1"]), &Seen::new());
+        let (report, seen) = judge(&context(), &config, &drives(&["1", "1"]), &FirmwareBySerial::new());
         assert!(report.events.is_empty());
         let (report, seen) = judge(
             &context(),
@@ -318,11 +318,11 @@ mod tests {
         );
         let (report, _) = judge(&context(), &config, &drives(&["2", "1"]), &seen);
         assert!(report.events.is_empty());
-        assert_eq!(restore("nonsense"), Seen::new());
+        assert_eq!(restore("nonsense"), FirmwareBySerial::new());
     }
 
     #[test]
-    fn nonsense_is_told() {
+    fn nonsense_is_reported() {
         for document in ["", "[", r#"{"firmware": 3}"#, r#"{"firmware": {"M": "1"}}"#] {
             assert!(
                 Config::parse(document).unwrap_err().starts_with("config: "),

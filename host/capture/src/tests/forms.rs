@@ -5,7 +5,7 @@ use super::*;
 
 /// What one line is read as: the form, the text, the level and facility, microseconds since boot, and the wall-clock
 /// time if the line has one.
-struct Case {
+struct FormCase {
     line: &'static [u8],
     format: Format,
     text: &'static str,
@@ -16,8 +16,8 @@ struct Case {
 
 const XID: &str = "NVRM: Xid (PCI:0000:cb:00): 13, pid='<unknown>', name=<unknown>, Graphics SM Warp Exception on (GPC 7, TPC 7, SM 0): Illegal Instruction Parameter";
 
-const fn case(line: &'static [u8], format: Format, text: &'static str) -> Case {
-    Case {
+const fn case(line: &'static [u8], format: Format, text: &'static str) -> FormCase {
+    FormCase {
         line,
         format,
         text,
@@ -27,8 +27,8 @@ const fn case(line: &'static [u8], format: Format, text: &'static str) -> Case {
     }
 }
 
-const FORMS: [Case; 36] = [
-    Case {
+const FORMS: [FormCase; 36] = [
+    FormCase {
         priority: (7, 0),
         micros: 424_069,
         ..case(
@@ -37,7 +37,7 @@ const FORMS: [Case; 36] = [
             "pci_root PNP0A03:00: host bridge window [io  0x0000-0x0cf7] (ignored)",
         )
     },
-    Case {
+    FormCase {
         priority: (6, 3),
         micros: 5_690_716,
         ..case(
@@ -46,7 +46,7 @@ const FORMS: [Case; 36] = [
             "udevd[80]: starting version \\181",
         )
     },
-    Case {
+    FormCase {
         micros: 24_128_828_315,
         ..case(
             b"[24128.828315] NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000 intr 00004000",
@@ -54,7 +54,7 @@ const FORMS: [Case; 36] = [
             "NVRM: Xid (PCI:0000:01:00): 32, Channel ID 00000000 intr 00004000",
         )
     },
-    Case {
+    FormCase {
         micros: 17_254_728_957,
         ..case(
             b"[17254.728957 <    0.036001>] gpud test",
@@ -63,15 +63,15 @@ const FORMS: [Case; 36] = [
         )
     },
     // CONFIG_PRINTK_CALLER, as dmesg and as a console print it.
-    Case {
+    FormCase {
         micros: 12_345_678,
         ..case(b"[   12.345678] [  T123] usb 1-1: new", Format::Dmesg, "usb 1-1: new")
     },
-    Case {
+    FormCase {
         micros: 12_345_678,
         ..case(b"[   12.345678][    C3] usb 1-1: new", Format::Dmesg, "usb 1-1: new")
     },
-    Case {
+    FormCase {
         priority: (4, 5),
         micros: 17_254_741_594,
         ..case(
@@ -80,11 +80,11 @@ const FORMS: [Case; 36] = [
             "gpud test 22210/2; with a\ttab",
         )
     },
-    Case {
+    FormCase {
         priority: (4, 0),
         ..case(b"kern  :warn  : gpud test", Format::Plain, "gpud test")
     },
-    Case {
+    FormCase {
         priority: (2, 10),
         ..case(
             b"authpriv:crit  : 2026-11-21T04:14:13,741594+00:00 gpud test",
@@ -93,16 +93,16 @@ const FORMS: [Case; 36] = [
         )
     }
     .at("2026-11-21T04:14:13.741Z"),
-    Case {
+    FormCase {
         priority: (5, 0),
         micros: 17_254_728_957,
         ..case(b"<5>[17254.728957] gpud test", Format::DmesgRaw, "gpud test")
     },
-    Case {
+    FormCase {
         priority: (6, 3),
         ..case(b"<30>systemd[1]: Started.", Format::DmesgRaw, "systemd[1]: Started.")
     },
-    Case {
+    FormCase {
         priority: (4, 0),
         ..case(
             b"<4>Nov 21 02:47:05 gpu-1 kernel: NVRM: Xid",
@@ -145,7 +145,7 @@ const FORMS: [Case; 36] = [
     case(b"Nov  1 02:47:05.123456 gpu-1 kernel: text", Format::Syslog, "text")
         .at("2026-11-01T02:47:05.123Z"),
     case(b"Nov 21 02:47:05 kernel: text", Format::Syslog, "text").at("2026-11-21T02:47:05Z"),
-    Case {
+    FormCase {
         micros: 12_345_678,
         ..case(
             b"Nov 21 02:47:05 gpu-1 kernel: [   12.345678] text",
@@ -167,7 +167,7 @@ const FORMS: [Case; 36] = [
         "a\\x0ab\tc #001",
     )
     .at("2026-11-21T02:47:05Z"),
-    Case {
+    FormCase {
         micros: 1_843_308_145,
         ..case(
             b"2026-11-21T02:47:05.123456+01:00 gpu-1 kernel: [ 1843.308145] text",
@@ -194,7 +194,7 @@ const FORMS: [Case; 36] = [
         "text",
     )
     .at("2026-11-21T07:14:13Z"),
-    Case {
+    FormCase {
         micros: 1_343_565,
         ..case(
             b"[    1.343565] archlinux kernel: ata_piix 0000:00:01.1: version 2.13",
@@ -202,7 +202,7 @@ const FORMS: [Case; 36] = [
             "ata_piix 0000:00:01.1: version 2.13",
         )
     },
-    Case {
+    FormCase {
         micros: 1_343_565,
         ..case(
             b"[    1.343565 <    0.000123 >] kernel: text",
@@ -244,7 +244,7 @@ fn every_form_in_one_line() {
     }
 }
 
-impl Case {
+impl FormCase {
     const fn at(self, wall: &'static str) -> Self {
         Self {
             wall: Some(wall),

@@ -187,7 +187,7 @@ fn a_log_that_begins_and_ends_within_a_line_loses_only_these() {
 }
 
 #[test]
-fn what_a_crash_left_behind_is_no_line() {
+fn remains_of_a_crash_are_not_a_line() {
     let zeros = vec![0; 100_000];
     let log = [
         LOG.as_bytes(),

@@ -1,4 +1,4 @@
-//! Logs in bounded memory: what is selected is what [`read()`] gives, whatever the bound.
+//! Tests logs in bounded memory: the selected messages are those of [`read()`], whatever the bound.
 
 use proptest::prelude::*;
 
@@ -205,7 +205,7 @@ fn only_one_host_is_read_again() {
 }
 
 #[test]
-fn boots_are_no_later_than_what_came_after_them() {
+fn boots_are_no_later_than_the_events_after_them() {
     let text = "Nov 20 10:00:00 h kernel: a\n\
                 Nov 20 11:00:00 h kernel: Linux version 6\n\
                 Nov 20 10:30:00 h kernel: set back\n\

@@ -1,4 +1,4 @@
-//! How often an event happened, where the message that it was drawn from stands for several.
+//! Counts how often an event happened, where its message reports several.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What events, and kernel lines, have in common that tell the same with other numbers.
+//! Finds events and kernel lines that differ in their numbers only.
 
 use std::{
     collections::hash_map::RandomState,

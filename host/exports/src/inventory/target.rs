@@ -1,4 +1,4 @@
-//! Where readings are sent to.
+//! The destination of readings.
 
 use std::io::Write as _;
 

@@ -58,7 +58,7 @@ struct SentEvent {
 
 /// A request to make.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outgoing {
+pub struct EventRequest {
     key: Key,
     /// Name of the Event.
     pub name: String,
@@ -100,7 +100,7 @@ impl Events {
     }
 
     /// Returns the next request, if one waits and the limit allows it; the one that waits longest comes first.
-    pub fn next(&mut self, view: &NodeView, now: UnixMillis) -> Option<Outgoing> {
+    pub fn next(&mut self, view: &NodeView, now: UnixMillis) -> Option<EventRequest> {
         self.refill(now);
         if self.used >= BURST {
             return None;
@@ -137,7 +137,7 @@ impl Events {
                 "reportingInstance": view.name,
             }),
         };
-        Some(Outgoing {
+        Some(EventRequest {
             key: key.clone(),
             name: known.map_or(&waiting.name, |sent| &sent.name).clone(),
             is_repeat: known.is_some(),
@@ -149,10 +149,10 @@ impl Events {
     }
 
     /// Notes that a request was answered with success.
-    pub fn done(&mut self, outgoing: Outgoing) {
+    pub fn done(&mut self, outgoing: EventRequest) {
         self.used += 1;
         self.forget_waiting(&outgoing);
-        let Outgoing {
+        let EventRequest {
             key,
             name,
             count,
@@ -163,17 +163,17 @@ impl Events {
     }
 
     /// Notes that the Event of a repeat is no longer there: a new one is made.
-    pub fn is_gone(&mut self, outgoing: &Outgoing) {
+    pub fn is_gone(&mut self, outgoing: &EventRequest) {
         self.sent.remove(&outgoing.key);
     }
 
     /// Gives up what the server will never take.
-    pub fn give_up(&mut self, outgoing: &Outgoing) {
+    pub fn give_up(&mut self, outgoing: &EventRequest) {
         self.used += 1;
         self.forget_waiting(outgoing);
     }
 
-    fn forget_waiting(&mut self, outgoing: &Outgoing) {
+    fn forget_waiting(&mut self, outgoing: &EventRequest) {
         if let Some(waiting) = self.waiting.get_mut(&outgoing.key) {
             waiting.count = waiting.count.saturating_sub(outgoing.included);
             // Another Event needs another name.

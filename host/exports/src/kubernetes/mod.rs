@@ -1,4 +1,4 @@
-//! Shows the node's health in Kubernetes: conditions, labels, annotations, Events, and a taint for those who ask for it.
+//! Shows the node's health in Kubernetes: conditions, labels, annotations, Events, and a taint if the operator configures one.
 //!
 //! Everything is derived from the node's present state and from the node on the server, which remembers across restarts
 //! what gpud has set: the fields of a server-side apply have an owner. So a condition that is not applied any more is removed by the

@@ -1,4 +1,4 @@
-//! Rules that say which states of which components make which condition of the node.
+//! Rules that map the states of components to conditions of the node.
 
 use serde::Deserialize;
 

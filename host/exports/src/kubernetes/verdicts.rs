@@ -42,7 +42,7 @@ pub struct Cause {
     pub action: Option<String>,
 }
 
-/// What a condition should say.
+/// The wanted content of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// Type of the condition.

@@ -25,7 +25,7 @@ const PROTOBUF: &str = "application/x-protobuf";
 /// Most bytes of an answer that are read.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// What is sent.
+/// The kinds of data that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// Log records.

@@ -45,7 +45,7 @@ const UNAUTHENTICATED: u32 = 16;
 
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Status {
+struct GrpcStatus {
     code: u32,
     message: String,
     /// How long the receiver asks us to wait.
@@ -154,12 +154,12 @@ fn missing(code: StatusCode, what: &str) -> DeliveryError {
 }
 
 /// Reads the status of headers or trailers.
-fn status(headers: &HeaderMap) -> Option<Status> {
+fn status(headers: &HeaderMap) -> Option<GrpcStatus> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let code = text("grpc-status")?.trim().parse().ok()?;
     let message = text("grpc-message").unwrap_or_default();
     let details = text("grpc-status-details-bin").and_then(|text| BASE64.decode(text).ok());
-    Some(Status {
+    Some(GrpcStatus {
         code,
         message: pairs::decode(message).unwrap_or_default(),
         retry_after: details.and_then(|details| retry_after(&details)),
@@ -179,8 +179,8 @@ pub(super) fn retry_after(status: &[u8]) -> Option<Duration> {
 
 /// Judges a status: the receiver will never take what it calls invalid, or too large. Everything else may pass, since an
 /// operator or the receiver's own restart may resolve it.
-fn judged(status: Status, what: &str) -> Result<(), DeliveryError> {
-    let Status {
+fn judged(status: GrpcStatus, what: &str) -> Result<(), DeliveryError> {
+    let GrpcStatus {
         code,
         message,
         retry_after,

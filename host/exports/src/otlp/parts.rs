@@ -6,10 +6,14 @@ use super::{attributes::text, hardware::Part};
 use crate::{GpuIdentity, Inventory};
 
 /// Labels of a series.
-type Labels = [(String, String)];
+type SeriesLabels = [(String, String)];
 
 /// Returns the attributes of the part that labels name, and the other labels as they are. `None` if a label is missing.
-pub fn attributes(part: Part, labels: &Labels, inventory: &Inventory) -> Option<Vec<KeyValue>> {
+pub fn attributes(
+    part: Part,
+    labels: &SeriesLabels,
+    inventory: &Inventory,
+) -> Option<Vec<KeyValue>> {
     let label = |name: &str| {
         let mut named = labels.iter().filter(|(label, _)| label == name);
         named.next().map(|(_, value)| value.as_str())

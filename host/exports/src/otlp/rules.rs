@@ -65,7 +65,7 @@ const VOLTAGE: Instrument = instrument(
 );
 /// A metric of gpud, and its place in the conventions.
 #[derive(Debug)]
-pub struct Rule {
+pub struct MetricRule {
     pub source: &'static str,
     pub instrument: Instrument,
     pub part: Part,
@@ -80,8 +80,8 @@ const fn rule(
     part: Part,
     reading: Reading,
     further: &'static [(&'static str, &'static str)],
-) -> Rule {
-    Rule {
+) -> MetricRule {
+    MetricRule {
         source,
         instrument,
         part,
@@ -91,7 +91,7 @@ const fn rule(
 }
 
 /// Returns the rule for a metric of gpud.
-pub fn rule_for(source: &str) -> Option<&'static Rule> {
+pub fn rule_for(source: &str) -> Option<&'static MetricRule> {
     RULES.iter().find(|rule| rule.source == source)
 }
 
@@ -101,7 +101,7 @@ const ON_GPU: &[(&str, &str)] = &[("hw.sensor_location", "gpu")];
 const ON_MEMORY: &[(&str, &str)] = &[("hw.sensor_location", "memory")];
 
 /// All rules.
-pub static RULES: [Rule; 31] = [
+pub static RULES: [MetricRule; 31] = [
     rule(
         "accelerator_nvidia_temperature_current_celsius",
         TEMPERATURE,

@@ -17,9 +17,9 @@ use crate::{
 pub const KIND: &str = "otlp";
 /// The port on which receivers take gRPC.
 const GRPC_PORT: u16 = 4317;
-/// Where gRPC goes without an endpoint.
+/// The default endpoint of gRPC.
 const LOCAL_GRPC: &str = "http://localhost:4317";
-/// Where HTTP goes without an endpoint.
+/// The default endpoint of HTTP.
 const LOCAL_HTTP: &str = "http://localhost:4318";
 /// How often metrics are sent.
 const INTERVAL: Duration = Duration::from_secs(60);

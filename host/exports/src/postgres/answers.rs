@@ -19,7 +19,7 @@ const CLEAR_TEXT: u32 = 3;
 /// Whether a server may ask for the password in clear text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClearText {
-    /// The server is known, or nobody else can read what is sent.
+    /// The server is known, or no other user can read what is sent.
     Allowed,
     /// A program that holds the port would have the password.
     Refused,

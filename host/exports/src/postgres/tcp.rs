@@ -62,7 +62,7 @@ async fn to_any_address(
     Err(why)
 }
 
-/// Sets what ends a connection whose server is gone.
+/// Sets what ends a connection whose server has disappeared.
 fn set_up(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);

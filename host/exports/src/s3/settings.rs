@@ -57,7 +57,7 @@ pub struct BucketSettings {
     pub ca_file: Option<PathBuf>,
 }
 
-/// Where credentials are found.
+/// The sources of credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialSource {

@@ -1,4 +1,4 @@
-//! How far a spool has been delivered: a small file that is replaced as a whole.
+//! The delivered position of a spool: a small file that is replaced as a whole.
 
 use std::{
     fs,

@@ -29,7 +29,7 @@ pub fn record(time: u64) -> Record {
 }
 
 /// The answers of an engine, in turn; then it takes everything.
-type Plan = Vec<Step>;
+type DeliveryPlan = Vec<Step>;
 type Step = Box<dyn Fn(&[Record]) -> Answer + Send>;
 
 enum Answer {
@@ -42,7 +42,7 @@ enum Answer {
 }
 
 struct Scripted {
-    plan: Plan,
+    plan: DeliveryPlan,
     seen: Arc<Mutex<Vec<Vec<u64>>>>,
     gather: Duration,
 }
@@ -130,11 +130,11 @@ impl Bench {
         }
     }
 
-    fn start(&self, plan: Plan) -> tokio::task::JoinHandle<()> {
+    fn start(&self, plan: DeliveryPlan) -> tokio::task::JoinHandle<()> {
         self.start_gathering(plan, Duration::ZERO)
     }
 
-    fn start_gathering(&self, plan: Plan, gather: Duration) -> tokio::task::JoinHandle<()> {
+    fn start_gathering(&self, plan: DeliveryPlan, gather: Duration) -> tokio::task::JoinHandle<()> {
         let (seat, seen) = (Arc::clone(&self.seat), Arc::clone(&self.seen));
         let export = Scripted { plan, seen, gather };
         tokio::spawn(async move { seat.run_records(export).await })
@@ -198,7 +198,7 @@ async fn what_is_refused_is_dropped_and_the_rest_arrives() {
         true => Answer::Refuses(Vec::new()),
         false => Answer::Takes,
     };
-    let plan: Plan = (0..8).map(|_| Box::new(bad) as _).collect();
+    let plan: DeliveryPlan = (0..8).map(|_| Box::new(bad) as _).collect();
     let task = bench.start(plan);
     bench.drained().await;
     assert_eq!(

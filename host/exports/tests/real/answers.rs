@@ -1,4 +1,4 @@
-//! Servers that say more than an answer, or ask for what they may not have.
+//! Servers that send more than an answer, or request data that they may not get.
 
 use axum::http::StatusCode;
 use tokio::{

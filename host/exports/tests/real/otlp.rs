@@ -405,7 +405,7 @@ async fn answers_decide_whether_records_wait_or_are_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_endpoint_is_named_for_what_it_is() {
+async fn a_wrong_endpoint_is_named() {
     let receiver = Receiver::start(0, |got| match got.path.as_str() {
         LOGS => Answer::Fails(0, StatusCode::NOT_FOUND, None),
         _ => Answer::Fails(12, StatusCode::OK, None),

@@ -96,7 +96,7 @@ async fn an_edit_keeps_what_waits_and_an_unchanged_export_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_export_gets_what_it_selects_and_not_its_own_state() {
+async fn an_export_gets_the_selected_records_without_its_own_state() {
     let server = Server::start(0, |_| StatusCode::OK).await;
     let bench = Bench::new(None);
     let port = server.port;

@@ -2,7 +2,7 @@
 
 /// A metric's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     /// Goes up and down.
     Gauge,
     /// Only grows, or begins again.
@@ -40,7 +40,7 @@ impl Unit {
 /// A name of dcgm-exporter, its type and help, and the metric of gpud that it is made from.
 pub(super) struct Field {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     pub(super) help: &'static str,
     pub(super) source: &'static str,
     pub(super) unit: Unit,
@@ -49,7 +49,7 @@ pub(super) struct Field {
 const fn gauge(name: &'static str, help: &'static str, source: &'static str, unit: Unit) -> Field {
     Field {
         name,
-        kind: Kind::Gauge,
+        kind: FieldKind::Gauge,
         help,
         source,
         unit,
@@ -59,7 +59,7 @@ const fn gauge(name: &'static str, help: &'static str, source: &'static str, uni
 const fn counter(name: &'static str, help: &'static str, source: &'static str) -> Field {
     Field {
         name,
-        kind: Kind::Counter,
+        kind: FieldKind::Counter,
         help,
         source,
         unit: Unit::Same,

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use self::fields::{FIELDS, Kind};
+use self::fields::{FIELDS, FieldKind};
 use super::{MetricError, Registry};
 
 /// The last Xid of a GPU, which is an event and no metric of gpud.
@@ -17,7 +17,7 @@ const XID: &str = "DCGM_FI_DEV_XID_ERRORS";
 /// The label of gpud's own metrics that names the GPU.
 const UUID: &str = "uuid";
 
-/// Who a GPU is, for labels.
+/// The identity of a GPU, for labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
     /// Position in NVML's order.
@@ -30,7 +30,7 @@ pub struct Gpu {
     pub model: String,
 }
 
-/// What a machine adds to the readings.
+/// The labels that a machine adds to the readings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Machine {
     /// Host name.
@@ -60,8 +60,8 @@ pub fn text(registry: &Registry, machine: &Machine) -> Result<String, MetricErro
                 continue;
             };
             match field.kind {
-                Kind::Gauge => shown.set_gauge(field.name, field.help, of_gpu, value)?,
-                Kind::Counter => shown.set_counter(field.name, field.help, of_gpu, value)?,
+                FieldKind::Gauge => shown.set_gauge(field.name, field.help, of_gpu, value)?,
+                FieldKind::Counter => shown.set_counter(field.name, field.help, of_gpu, value)?,
             }
         }
     }

@@ -32,7 +32,7 @@ struct Batch<T> {
 }
 
 struct BatchState<T> {
-    /// The first call that nobody has taken. Beyond the end: there is nothing more to do.
+    /// The first call that no thread has taken. Beyond the end: there is nothing more to do.
     next: usize,
     answers: Answers<T>,
     /// Calls without an answer.
@@ -78,7 +78,7 @@ impl<T> BatchState<T> {
         }
     }
 
-    /// Answers for all that nobody has taken.
+    /// Answers for all that no thread has taken.
     fn give_up(&mut self, answer: impl Fn() -> Option<Result<T, SourceError>>) {
         for index in self.next..self.answers.len() {
             self.set(index, answer());
@@ -201,7 +201,7 @@ impl HangPool {
         }
     }
 
-    /// Sends a thread after the calls that nobody has taken.
+    /// Sends a thread after the calls that no thread has taken.
     fn begin<T: Send + 'static>(
         &self,
         label: &str,

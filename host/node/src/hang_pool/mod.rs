@@ -1,4 +1,4 @@
-//! Threads for calls that may never come back: a `stat` on a dead NFS mount, a driver that stopped answering.
+//! Threads for calls that may never return: a `stat` on a dead NFS mount, a driver that stopped answering.
 //!
 //! Such a call cannot be cancelled; it can only be left behind. Each [`HangPool`] therefore owns a bounded number of
 //! plain threads. A caller that waited past its deadline gets [`SourceError::TimedOut`] and goes on; the thread stays

@@ -64,7 +64,7 @@ impl Gap {
     }
 }
 
-/// The gaps that nobody has taken yet. Bounded: neighbours of one cause are merged, and when it is full the newest
+/// The gaps that no thread has taken yet. Bounded: neighbours of one cause are merged, and when it is full the newest
 /// entry grows instead (its `count` stays exact).
 #[derive(Debug, Default)]
 pub struct GapLog {

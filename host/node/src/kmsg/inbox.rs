@@ -145,7 +145,7 @@ impl Inbox {
         }
     }
 
-    /// Is it surely wide enough for so many messages? An empty one and one that nobody reads any more are.
+    /// Is it surely wide enough for so many messages? An empty one and one that no watcher reads any more are.
     pub(super) fn has_room(&self, messages: usize) -> bool {
         let state = self.lock();
         let limits = &self.shared.limits;

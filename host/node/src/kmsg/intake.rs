@@ -119,7 +119,7 @@ mod tests {
         );
         let mut queued = 0;
         while !shared.queue.is_empty() {
-            if let crate::kmsg::queue::Work::Records(batch) = shared.queue.next() {
+            if let crate::kmsg::queue::MatcherWork::Records(batch) = shared.queue.next() {
                 queued += batch.len() as u64;
             }
         }

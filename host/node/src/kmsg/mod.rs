@@ -56,7 +56,7 @@ pub(crate) use self::source::open_source;
 
 /// The environment variable that names another source; see [`source_path`].
 pub const PATH_VARIABLE: &str = "KMSG_FILE_PATH";
-/// Where the kernel gives out its log.
+/// The device of the kernel log.
 const DEVICE: &str = "/dev/kmsg";
 /// How long [`KernelLog::shutdown`] waits for the threads.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);

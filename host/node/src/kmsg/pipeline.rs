@@ -8,7 +8,7 @@ use super::{
     inbox::{Inbox, InboxLimits},
     overflow::Refill,
     prefilter::{PatternError, Prefilter, WatcherId},
-    queue::{Queue, Work},
+    queue::{MatcherWork, Queue},
     read_back::scan,
     record::{RawRecord, RecordError},
 };
@@ -358,7 +358,7 @@ pub(super) fn run(mut matcher: Matcher, queue: &Queue<Routing>, counters: &Count
     let stopped = || queue.is_stopped();
     loop {
         match queue.next() {
-            Work::Records(batch) => {
+            MatcherWork::Records(batch) => {
                 while queue.is_patient() && !matcher.has_room(batch.len()) && !stopped() {
                     std::thread::sleep(INBOX_WAIT);
                 }
@@ -371,10 +371,10 @@ pub(super) fn run(mut matcher: Matcher, queue: &Queue<Routing>, counters: &Count
                 }
                 matcher.finish_batch();
             }
-            Work::CaughtUp(last) => matcher.caught_up(last, log, &stopped),
-            Work::Change(routing) => matcher.change(routing, log, &stopped),
-            Work::Refill => matcher.refill(log, &stopped),
-            Work::Stop => return,
+            MatcherWork::CaughtUp(last) => matcher.caught_up(last, log, &stopped),
+            MatcherWork::Change(routing) => matcher.change(routing, log, &stopped),
+            MatcherWork::Refill => matcher.refill(log, &stopped),
+            MatcherWork::Stop => return,
         }
     }
 }

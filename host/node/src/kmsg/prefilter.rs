@@ -1,4 +1,4 @@
-//! One regular-expression set over all watchers' patterns: most records are of interest to nobody, and one pass says so.
+//! One regular-expression set over all watchers' patterns: most records match no pattern, and one pass finds that out.
 //!
 //! Patterns are searched anywhere in a record's text, case sensitive, with the syntax of the `regex` crate in ASCII mode
 //! (`\d`, `\s`, `\w` and `(?i)` are ASCII, as in RE2; `.` is any byte but the line end): nearly all

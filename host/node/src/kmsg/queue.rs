@@ -67,7 +67,7 @@ impl RecordBatch {
 
 /// The next work of the matcher.
 #[derive(Debug)]
-pub(super) enum Work<C> {
+pub(super) enum MatcherWork<C> {
     /// Examine these.
     Records(RecordBatch),
     /// The reader has read everything that there was, up to this sequence number.
@@ -169,7 +169,7 @@ impl<C> Queue<C> {
         self.ready.notify_one();
     }
 
-    /// Makes [`next`](Self::next) return [`Work::Stop`] from now on. Waiting records are left alone: a later start reads
+    /// Makes [`next`](Self::next) return [`MatcherWork::Stop`] from now on. Waiting records are left alone: a later start reads
     /// them again.
     pub(super) fn stop(&self) {
         self.lock().stopped = true;
@@ -188,24 +188,24 @@ impl<C> Queue<C> {
     }
 
     /// Waits for something to do.
-    pub(super) fn next(&self) -> Work<C> {
+    pub(super) fn next(&self) -> MatcherWork<C> {
         let mut state = self.lock();
         loop {
             if state.stopped {
-                return Work::Stop;
+                return MatcherWork::Stop;
             }
             if let Some(change) = state.change.take() {
-                return Work::Change(change);
+                return MatcherWork::Change(change);
             }
             if std::mem::take(&mut state.refill) {
-                return Work::Refill;
+                return MatcherWork::Refill;
             }
             match state.batches.pop_front() {
                 Some(QueueEntry::Records(batch)) => {
                     state.bytes = state.bytes.saturating_sub(batch.cost());
-                    return Work::Records(batch);
+                    return MatcherWork::Records(batch);
                 }
-                Some(QueueEntry::CaughtUp(last)) => return Work::CaughtUp(last),
+                Some(QueueEntry::CaughtUp(last)) => return MatcherWork::CaughtUp(last),
                 None => {
                     state = self
                         .ready
@@ -257,7 +257,7 @@ pub(super) mod tests {
         assert!(queue.push(batch(&["0123456789"])).is_ok());
         let refused = queue.push(batch(&["abcdefghij"])).unwrap_err();
         assert_eq!(refused.iter().next(), Some(b"abcdefghij".as_slice()));
-        assert!(matches!(queue.next(), Work::Records(_)));
+        assert!(matches!(queue.next(), MatcherWork::Records(_)));
         assert!(queue.push(refused).is_ok());
     }
 
@@ -268,12 +268,12 @@ pub(super) mod tests {
         queue.mark_caught_up(Some(3));
         queue.change(1);
         queue.change(2);
-        assert!(matches!(queue.next(), Work::Change(2)));
-        assert!(matches!(queue.next(), Work::Records(_)));
-        assert!(matches!(queue.next(), Work::CaughtUp(Some(3))));
+        assert!(matches!(queue.next(), MatcherWork::Change(2)));
+        assert!(matches!(queue.next(), MatcherWork::Records(_)));
+        assert!(matches!(queue.next(), MatcherWork::CaughtUp(Some(3))));
         queue.push(batch(&["x"])).unwrap();
         queue.stop();
-        assert!(matches!(queue.next(), Work::Stop));
+        assert!(matches!(queue.next(), MatcherWork::Stop));
         assert!(queue.is_stopped());
     }
 }

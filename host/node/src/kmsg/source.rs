@@ -19,11 +19,11 @@ const NUMBERS: (u32, u32) = (1, 11);
 /// An opened source, positioned at its oldest record.
 pub(super) struct Source {
     fd: OwnedFd,
-    kind: Kind,
+    kind: SourceKind,
     buffer: Box<[u8]>,
 }
 
-enum Kind {
+enum SourceKind {
     /// A character device: one read is one record.
     Device,
     /// Anything else: records are lines.
@@ -59,7 +59,7 @@ impl Source {
         let kind = match FileType::from_raw_mode(status.st_mode) {
             FileType::CharacterDevice => {
                 check_device(path, &status)?;
-                Kind::Device
+                SourceKind::Device
             }
             FileType::Directory => {
                 return Err(SourceError::Invalid(format!(
@@ -67,7 +67,7 @@ impl Source {
                     path.display()
                 )));
             }
-            _ => Kind::File {
+            _ => SourceKind::File {
                 splitter: LineSplitter::default(),
                 offset: 0,
             },
@@ -81,13 +81,13 @@ impl Source {
 
     /// Whether unread records disappear after a while (the ring) or stay (a file).
     pub(super) fn overwrites(&self) -> bool {
-        matches!(self.kind, Kind::Device)
+        matches!(self.kind, SourceKind::Device)
     }
 
     /// Appends the next record to `out`, if there is one. After an error the source can be asked again.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> Result<Step, Errno> {
         match &mut self.kind {
-            Kind::Device => match retry_on_intr(|| read(&self.fd, &mut *self.buffer)) {
+            SourceKind::Device => match retry_on_intr(|| read(&self.fd, &mut *self.buffer)) {
                 Ok(0) => Ok(Step::End),
                 Ok(length) => {
                     out.extend_from_slice(self.buffer.get(..length).unwrap_or_default());
@@ -97,7 +97,7 @@ impl Source {
                 Err(Errno::AGAIN) => Ok(Step::Idle),
                 Err(errno) => Err(errno),
             },
-            Kind::File { splitter, offset } => loop {
+            SourceKind::File { splitter, offset } => loop {
                 if splitter.take(out) {
                     return Ok(Step::Record);
                 }

@@ -73,7 +73,7 @@ pub struct Reply {
 /// # Errors
 /// [`SourceError::NotFound`] when there is no socket, [`SourceError::Denied`], [`SourceError::TooLarge`] for the
 /// response message or for what the service sends besides, [`SourceError::TimedOut`], [`SourceError::Invalid`] for an
-/// unusable method or too long a request, [`SourceError::Other`] when nobody listens or the answer is not gRPC.
+/// unusable method or too long a request, [`SourceError::Other`] when no process listens or the answer is not gRPC.
 pub async fn unary(socket: &Path, call: &Unary) -> Result<Reply, SourceError> {
     let what = format!("grpc unix:{}{}", socket.display(), call.method);
     let request = request(&what, call)?;

@@ -35,7 +35,7 @@ const USUAL_FOLDERS: [&str; 6] = [
 /// Roots of drivers that are installed beside the system.
 const USUAL_ROOTS: [&str; 2] = ["/run/nvidia/driver", "/opt/nvidia/driver"];
 
-/// Where to look for the library.
+/// The folders in which the library is searched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LibraryPaths {
     /// The only file to try.

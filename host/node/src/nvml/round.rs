@@ -1,4 +1,4 @@
-//! The list of GPUs, read again each round: which are there, which have gone, and whether the driver itself is still
+//! The list of GPUs, read again each round: the present ones, the lost ones, and whether the driver itself is still
 //! the one that was started. Everything here runs on the one thread for the library as a whole.
 
 use std::{

@@ -244,7 +244,7 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
     })
 }
 
-/// What is started, and the file with the script, if it reads one.
+/// Returns the program to start, and the file with its script, if it reads one.
 fn program(
     program: &Program,
 ) -> Result<(tokio::process::Command, Option<ScriptFile>), SourceError> {

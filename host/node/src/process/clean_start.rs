@@ -1,4 +1,4 @@
-//! What every child starts with, however gpud itself was started: by `nohup`, in the background of a shell, by systemd with a
+//! The state in which every child starts, however gpud itself was started: by `nohup`, in the background of a shell, by systemd with a
 //! strict umask, in a container with another OOM score, or by a program that left descriptors open.
 #![allow(
     unsafe_code,

@@ -170,7 +170,7 @@ pub async fn run(command: Command) -> Result<Output, SourceError> {
     child::run(command, cgroups).await
 }
 
-/// Ends what runs left behind, and reaps zombies that nobody waits for, until `stop`. As process 1 of a container gpud
+/// Ends what runs left behind, and reaps zombies that no caller waits for, until `stop`. As process 1 of a container gpud
 /// is the parent of all orphans.
 pub async fn look_after_orphans(stop: CancellationToken) {
     let mut ends = match signal(SignalKind::child()) {
@@ -190,7 +190,7 @@ pub async fn look_after_orphans(stop: CancellationToken) {
     }
 }
 
-/// The daemon's `PATH`, or the usual one. For root, only folders into which nobody else can put a program.
+/// The daemon's `PATH`, or the usual one. For root, only folders into which no other user can put a program.
 pub(crate) fn search_path() -> OsString {
     let path = env::var_os("PATH").unwrap_or_else(|| PATH.into());
     let trusted = trusted::search_path(&path);
@@ -201,7 +201,7 @@ pub(crate) fn search_path() -> OsString {
 }
 
 /// The file that a program name stands for: itself when it has a slash, else the first regular executable file of that
-/// name in the folders of [`PATH`], wherever the daemon was started from. Root runs no program that somebody else can
+/// name in the folders of [`PATH`], wherever the daemon was started from. Root runs no program that another user can
 /// change.
 ///
 /// # Errors

@@ -196,7 +196,7 @@ impl Runs {
         }
     }
 
-    /// Main processes that were never waited for are forgotten when their number is free or somebody else's.
+    /// Main processes that were never waited for are forgotten when their number is free or another process has it.
     fn forget_gone(&mut self, start_of: impl Fn(i32) -> Option<u64>) {
         self.leaders
             .retain(|pid, start| start_of(*pid) == Some(*start));

@@ -1,4 +1,4 @@
-//! The kernel's table of processes, as far as gpud asks who began whom.
+//! The kernel's table of processes, as far as gpud needs the parent of each.
 
 use std::{fs, io};
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_whose_name_is_no_text_is_found() {
+    fn a_process_with_a_name_that_is_not_utf8_is_found() {
         // A process is named after its file.
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join(OsStr::from_bytes(b"sl\xffep"));

@@ -1,4 +1,4 @@
-//! The root helper: a small process of root's that a daemon of another user asks for the few things that need root.
+//! The root helper: a small process of root that does the few tasks that need root for a daemon of another user.
 //!
 //! It is started by root before the daemon gives up its rights, at the other end of a pair of sockets, so that nobody else
 //! can ask it. It answers three requests and no others: open the kernel log, run a program of a closed list
@@ -61,7 +61,7 @@ pub struct Connection {
     plugins: Vec<String>,
 }
 
-/// What a helper is started for.
+/// The parameters of a helper's start.
 #[derive(Debug)]
 pub struct Start<'a> {
     /// gpud's own binary.

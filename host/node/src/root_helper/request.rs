@@ -1,4 +1,4 @@
-//! What the daemon may ask of the root helper, as bytes: the length of what follows, the kind, then fields of fixed order.
+//! The requests of the daemon to the root helper, as bytes: the length of what follows, the kind, then fields of fixed order.
 //!
 //! Numbers are little-endian and have four bytes. Texts and lists have their length in front.
 

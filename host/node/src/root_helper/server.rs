@@ -45,7 +45,7 @@ const PROGRAM_WITHIN: Duration = Duration::from_secs(60);
 /// Longest that a request may take to arrive.
 const READ_WITHIN: Duration = Duration::from_secs(5);
 
-/// What this helper may do, fixed when it starts.
+/// The actions that this helper may do, fixed when it starts.
 #[derive(Debug, Default)]
 pub struct Allowed {
     /// The kernel log that it opens.

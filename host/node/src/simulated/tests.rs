@@ -75,7 +75,7 @@ fn answers_change_and_the_newest_comes_first() {
 }
 
 #[test]
-fn services_answer_what_they_were_given() {
+fn services_give_the_configured_answers() {
     let page = CannedPage {
         status: 200,
         body: "ok".to_owned(),

@@ -118,7 +118,7 @@ async fn this_machine_agrees_with_its_kernel() {
 }
 
 #[test]
-fn the_own_footprint_follows_what_is_done() {
+fn the_own_footprint_follows_the_load() {
     assert_eq!(euid(), rustix::process::geteuid().as_raw());
     // Other tests take and free tens of MiB in the meantime, but not in step with this one.
     let grows = || {

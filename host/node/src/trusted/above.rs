@@ -1,4 +1,4 @@
-//! What build tools look for in the folders above a project, and run.
+//! Files in the folders above a project that build tools find and run.
 //!
 //! Anybody can put `.cargo/config.toml` into `/tmp`, and cargo reads it for each project below.
 

@@ -30,7 +30,7 @@ const SOCKETS: [&[u8]; 3] = [b"/", b"unix:/", b"unix:path=/"];
 const MAX_JUDGED: usize = 256;
 /// Most names in one line of the log.
 const MAX_NAMES: usize = 40;
-/// In place of a `HOME` of somebody else, as for programs of plugins.
+/// In place of a `HOME` of another user, as for programs of plugins.
 const NO_HOME: &str = "/";
 /// The variables that name trusted certificates: a file, and folders.
 const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
@@ -64,7 +64,7 @@ pub fn search_path(path: &OsStr) -> OsString {
     env::join_paths(folders).unwrap_or_default()
 }
 
-/// The folder for temporary files: that of `TMPDIR`, but for root only if nobody else can change what is put there, else
+/// The folder for temporary files: that of `TMPDIR`, but for root only if no other user can change what is put there, else
 /// `/tmp`.
 pub fn temporary_folder() -> PathBuf {
     let folder = env::temp_dir();
@@ -169,7 +169,7 @@ fn has_relative_path(value: &[u8]) -> bool {
     parts.any(|part| part.contains(&b'/') && !part.starts_with(b"/"))
 }
 
-/// Whether nobody else can change what the paths in a value lead to.
+/// Whether no other user can change what the paths in a value lead to.
 fn are_paths_trusted(value: &[u8], opener: Opener) -> bool {
     let mut paths = paths_in(value);
     let are_good = paths
@@ -179,7 +179,7 @@ fn are_paths_trusted(value: &[u8], opener: Opener) -> bool {
     are_good && paths.next().is_none()
 }
 
-/// Whether nobody else can change what a path leads to, a device or a socket included.
+/// Whether no other user can change what a path leads to, a device or a socket included.
 pub(super) fn is_trusted(path: &Path, opener: Opener) -> bool {
     is_safe(path, opener) || is_device_or_socket(path, opener)
 }
@@ -212,7 +212,7 @@ fn is_separator(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b":=,;".contains(&byte)
 }
 
-/// What may be written before a path.
+/// The characters that may precede a path.
 const QUOTES: &[u8] = b"\"'`([{<>|&@!+";
 
 /// Whether a path leads to a device, a socket or a pipe of root or of this process's user. Everybody may write to many of
@@ -228,7 +228,7 @@ fn is_device_or_socket(path: &Path, opener: Opener) -> bool {
     })
 }
 
-/// Whether nobody else can put code where this path leads, now or later. The empty path is the working folder. Programs that
+/// Whether no other user can put code where this path leads, now or later. The empty path is the working folder. Programs that
 /// clean a path as text go up from a folder that does not exist, where the kernel does not.
 pub(super) fn is_safe(path: &Path, opener: Opener) -> bool {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {

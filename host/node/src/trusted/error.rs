@@ -23,7 +23,7 @@ pub enum TrustError {
     Refused(Box<Refusal>),
 }
 
-/// A part of a path that somebody else could change.
+/// A part of a path that another user could change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The requested path.
@@ -69,7 +69,7 @@ impl TrustError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether somebody else could change it, as opposed to an answer of the system.
+    /// Whether another user could change it, as opposed to an answer of the system.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused(_))
     }

@@ -1,4 +1,4 @@
-//! Variables by which gpud finds what it reads: of root's environment only where nobody else can change what they name.
+//! Variables by which gpud finds what it reads: of root's environment only where no other user can change what they name.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
 use super::{Opener, environment};
 
 /// Returns the value of such a variable (`variables::INPUTS`) without blanks around it; nothing where it is not
-/// set or empty. For root it has to be an absolute path, and nobody else may be able to change what it leads to: with
+/// set or empty. For root it has to be an absolute path, and no other user may be able to change what it leads to: with
 /// `sudo -E` another user would choose what root's commands show. One that is not used is named in the log. Blocks.
 pub fn input(name: &str) -> Option<OsString> {
     let value = env::var_os(name)?;

@@ -1,4 +1,4 @@
-//! Folders and files that gpud makes where nobody else can put something in their place.
+//! Folders and files that gpud makes where no other user can put something in their place.
 
 use std::{
     fs::File,
@@ -21,7 +21,7 @@ const OTHERS: u32 = 0o077;
 /// Makes a folder with this mode, whatever the umask, and missing ones on the way to it. One that is there is left as it is.
 ///
 /// # Errors
-/// [`TrustError`]: also where somebody else can change what the path leads to.
+/// [`TrustError`]: also where another user can change what the path leads to.
 pub fn make_folder(path: &Path, mode: u32) -> Result<(), TrustError> {
     match Opener::of_daemon().check_way(path) {
         Err(error) if error.is_not_found() => {}

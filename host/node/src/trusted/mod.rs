@@ -141,7 +141,7 @@ impl Opener {
         }
     }
 
-    /// Checks that nobody else can change what a folder's path leads to.
+    /// Checks that no other user can change what a folder's path leads to.
     ///
     /// # Errors
     /// [`TrustError`].
@@ -211,7 +211,7 @@ impl Opener {
         Ok(script::interpreter(&head))
     }
 
-    /// Returns the program of this name that env finds, having checked that nobody else can put another one before it.
+    /// Returns the program of this name that env finds, having checked that no other user can put another one before it.
     fn find_for_env(self, name: &Path) -> Result<Option<PathBuf>, TrustError> {
         let mut folders = Vec::new();
         for (folder, program) in script::places(name, super::process::PATH) {

@@ -1,4 +1,4 @@
-//! File systems that a user serves (FUSE): there owners and permissions are whatever that user says.
+//! File systems that a user serves (FUSE): that user decides their owners and permissions.
 
 use std::fs;
 

@@ -128,10 +128,10 @@ impl OwnFolder {
 }
 
 /// Closes to others what is directly in a folder of gpud's own: files and folders lose every permission of group and others.
-/// Links, pipes and what belongs to somebody else stay as they are. Gives the names of what was open.
+/// Links, pipes and what belongs to another user stay as they are. Gives the names of what was open.
 ///
 /// # Errors
-/// The folder cannot be listed; or a file that gpud itself reads (`is_ours`) belongs to somebody else.
+/// The folder cannot be listed; or a file that gpud itself reads (`is_ours`) belongs to another user.
 pub fn close_files(
     folder: &OwnFolder,
     is_ours: impl Fn(&str) -> bool,

@@ -48,7 +48,7 @@ pub struct RefusedProject {
     is_found_above: bool,
 }
 
-/// Checks, where root asks, that nobody else can change a project: its folder, what is in it and what links in it lead to,
+/// Checks, where root asks, that no other user can change a project: its folder, what is in it and what links in it lead to,
 /// each folder above it, and what build tools look for in these. A folder with the sticky bit above it, such as `/tmp`, is
 /// good if nothing that build tools look for is in it. Nothing is checked for other users. Blocks.
 ///

@@ -108,7 +108,7 @@ impl Rules {
         }
     }
 
-    /// Judges a folder all of whose entries are used: nobody else may add one, sticky or not.
+    /// Judges a folder all of whose entries are used: no other user may add one, sticky or not.
     pub fn judge_listed(self, asked: &Path, part: &Path, facts: &Stat) -> Result<(), TrustError> {
         self.judge_file(asked, part, facts)
     }

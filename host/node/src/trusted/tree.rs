@@ -17,7 +17,7 @@ use super::{
     walk::{Arrival, Goal, walk},
 };
 
-/// Checks a folder whose path has no links, and which nobody else can replace, with all that is in it. Returns false if
+/// Checks a folder whose path has no links, and which no other user can replace, with all that is in it. Returns false if
 /// there are more than `max` files and folders.
 ///
 /// # Errors

@@ -194,7 +194,7 @@ fn the_folder_is_made_private() {
 
 /// A user who owns a folder on the way could put code of their own in the place of ours.
 #[tokio::test]
-async fn a_folder_below_somebody_elses_is_not_used() {
+async fn a_folder_below_one_of_another_user_is_not_used() {
     let engine = engine::new().unwrap();
     let home = tempfile::tempdir().unwrap();
     let theirs = home.path().join("theirs");

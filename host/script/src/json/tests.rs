@@ -7,7 +7,7 @@ use super::*;
 
 /// A text, and what Go 1.26 (`json.NewDecoder` from the first `{` on, into a map) makes of it.
 #[derive(Deserialize)]
-struct Case {
+struct JsonCase {
     base64: String,
     object: Option<String>,
     error: Option<String>,
@@ -17,7 +17,7 @@ struct Case {
 fn the_object_at_the_first_brace_as_go_reads_it() {
     let (mut good, mut bad) = (0, 0);
     for line in include_str!("testdata/go.jsonl").lines() {
-        let case: Case = serde_json::from_str(line).unwrap();
+        let case: JsonCase = serde_json::from_str(line).unwrap();
         let output = BASE64_STANDARD.decode(&case.base64).unwrap();
         let shown = String::from_utf8_lossy(&output);
         let Some(at) = output.iter().position(|byte| *byte == b'{') else {

@@ -104,11 +104,11 @@ impl fmt::Display for Mismatch {
 /// be wrong. It keeps nothing of a check, so plugins with the same parser can share it.
 #[derive(Debug)]
 pub struct Judge {
-    parser: Option<Vec<Path>>,
+    parser: Option<Vec<FieldPath>>,
 }
 
 #[derive(Debug)]
-struct Path {
+struct FieldPath {
     query: String,
     language: QueryLanguage,
     compiled: OnceLock<Result<CompiledQuery, String>>,
@@ -156,7 +156,7 @@ impl Judge {
     /// Takes a plugin's parser. Nothing in it can be wrong yet.
     pub fn new(parser: Option<&wire::OutputParser>) -> Self {
         let paths = |parser: &wire::OutputParser| {
-            let path = |path| Path::new(path, parser.query_language);
+            let path = |path| FieldPath::new(path, parser.query_language);
             parser.json_paths.iter().map(path).collect()
         };
         Self {
@@ -265,7 +265,7 @@ impl Judge {
     }
 }
 
-impl Path {
+impl FieldPath {
     fn new(path: &wire::JsonPath, language: QueryLanguage) -> Self {
         Self {
             query: path.query.clone(),

@@ -368,7 +368,7 @@ fn what_fails_says_where() {
 }
 
 #[test]
-fn output_that_was_cut_is_said_to_be() {
+fn cut_output_is_marked() {
     let judge = Judge::new(Some(&parser(vec![path("$.a", "a", Some("x"))])));
     for (output, error) in [
         (

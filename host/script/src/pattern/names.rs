@@ -1,4 +1,4 @@
-//! Names that Go 1.26 takes in `\p{…}`, lower-cased and without spaces, hyphens and underscores: general categories,
+//! Names that Go 1.26 accepts in `\p{…}`, lower-cased and without spaces, hyphens and underscores: general categories,
 //! short and long, and scripts (long names only), listed by its package `unicode`.
 
 /// The name of the class as the crate `regex` takes it; `None` if Go has no such class.

@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn alternatives_match_what_either_matches(a in pattern(), b in pattern(), text in any::<String>()) {
+    fn alternatives_match_each_of_their_branches(a in pattern(), b in pattern(), text in any::<String>()) {
         if let (Ok(one), Ok(two)) = (Pattern::compile(&a), Pattern::compile(&b)) {
             // Without what reaches past the group: an open quotation.
             if let Ok(both) = Pattern::compile(&format!("(?:{a})|(?:{b})")) {

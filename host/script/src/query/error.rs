@@ -1,4 +1,4 @@
-//! Why a query gives no answer.
+//! The errors of a query without an answer.
 
 use super::budget::Limit;
 

@@ -11,7 +11,7 @@ use super::scan::{Kind, Scanner, Token};
 use super::syntax::{Constant, Expr, Origin, Relation};
 
 /// The problem at the current place, in the library's words.
-pub(super) type Stop = String;
+pub(super) type ParseStop = String;
 
 /// Reads one query.
 pub(super) struct Parser<'q> {
@@ -83,7 +83,7 @@ impl<'q> Parser<'q> {
     }
 
     /// The last token is not one of `expected`.
-    pub fn unexpected(&self, unit: &str, expected: &[Kind]) -> Stop {
+    pub fn unexpected(&self, unit: &str, expected: &[Kind]) -> ParseStop {
         let mut stop = format!("unexpected {} while scanning {unit}", self.last.kind);
         for (n, kind) in expected.iter().enumerate() {
             stop.push_str(match n {
@@ -97,7 +97,10 @@ impl<'q> Parser<'q> {
     }
 
     /// Runs `read` one level deeper.
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
+    fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, ParseStop>,
+    ) -> Result<T, ParseStop> {
         if self.nesting == MAX_NESTING {
             return Err(format!("nested deeper than {MAX_NESTING} levels"));
         }
@@ -108,7 +111,7 @@ impl<'q> Parser<'q> {
     }
 
     /// Operands with operators between them.
-    pub fn expression(&mut self) -> Result<Expr, Stop> {
+    pub fn expression(&mut self) -> Result<Expr, ParseStop> {
         self.nested(|parser| {
             let first = parser.operand()?;
             let mut others = Vec::new();
@@ -124,7 +127,7 @@ impl<'q> Parser<'q> {
     }
 
     /// The operator that follows, if one does.
-    fn relation(&mut self) -> Result<Option<Relation>, Stop> {
+    fn relation(&mut self) -> Result<Option<Relation>, ParseStop> {
         let Kind::Symbol(first) = self.scan() else {
             self.unread();
             return Ok(None);
@@ -148,7 +151,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    fn operand(&mut self) -> Result<Expr, Stop> {
+    fn operand(&mut self) -> Result<Expr, ParseStop> {
         Ok(match self.scan() {
             Kind::Int | Kind::Float => {
                 let text = self.token();
@@ -179,7 +182,7 @@ impl<'q> Parser<'q> {
     }
 
     /// Reads the closing bracket.
-    pub fn close(&mut self, bracket: char, unit: &str) -> Result<(), Stop> {
+    pub fn close(&mut self, bracket: char, unit: &str) -> Result<(), ParseStop> {
         let wanted = Kind::Symbol(bracket);
         if self.scan() == wanted {
             Ok(())
@@ -189,7 +192,7 @@ impl<'q> Parser<'q> {
     }
 
     /// Parses the part after a bare name.
-    fn variable(&mut self, first: &str) -> Result<Expr, Stop> {
+    fn variable(&mut self, first: &str) -> Result<Expr, ParseStop> {
         let name = |text: &str| Expr::Constant(Constant::Text(text.to_owned()));
         let mut keys = vec![name(first)];
         loop {
@@ -215,7 +218,7 @@ impl<'q> Parser<'q> {
     }
 
     /// Parses the part after a name and an opening parenthesis.
-    fn arguments(&mut self) -> Result<(), Stop> {
+    fn arguments(&mut self) -> Result<(), ParseStop> {
         if self.scan() == Kind::Symbol(')') {
             return Ok(());
         }

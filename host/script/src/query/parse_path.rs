@@ -1,6 +1,6 @@
 //! From tokens to the steps of a path.
 
-use super::parse::{Parser, Stop};
+use super::parse::{ParseStop, Parser};
 use super::scan::Kind;
 use super::syntax::{Constant, Expr, Origin, Path, Step};
 
@@ -16,7 +16,7 @@ fn number(value: f64) -> Expr {
 
 impl Parser<'_> {
     /// Parses the part after `$` or `@`.
-    pub(super) fn path(&mut self, origin: Origin) -> Result<Path, Stop> {
+    pub(super) fn path(&mut self, origin: Origin) -> Result<Path, ParseStop> {
         let mut steps = Vec::new();
         loop {
             match self.scan() {
@@ -41,7 +41,7 @@ impl Parser<'_> {
     }
 
     /// Parses the part after a point.
-    fn member(&mut self, steps: &mut Vec<Step>) -> Result<(), Stop> {
+    fn member(&mut self, steps: &mut Vec<Step>) -> Result<(), ParseStop> {
         let step = match self.scan() {
             Kind::Ident => self.name(),
             Kind::Symbol('*') => Step::Children,
@@ -59,7 +59,7 @@ impl Parser<'_> {
     }
 
     /// Parses the part after two points.
-    fn below(&mut self) -> Result<Step, Stop> {
+    fn below(&mut self) -> Result<Step, ParseStop> {
         match self.scan() {
             Kind::Ident => Ok(self.name()),
             Kind::Symbol('*') => Ok(Step::Children),
@@ -80,14 +80,14 @@ impl Parser<'_> {
         Step::Key(Expr::Constant(Constant::Text(self.token().to_owned())))
     }
 
-    fn script(&mut self) -> Result<Step, Stop> {
+    fn script(&mut self) -> Result<Step, ParseStop> {
         let script = self.expression()?;
         // The library's own spelling.
         self.close(')', "jsnopath script")?;
         Ok(Step::Script(script))
     }
 
-    fn bracket(&mut self) -> Result<Bracket, Stop> {
+    fn bracket(&mut self) -> Result<Bracket, ParseStop> {
         let mut keys = Vec::new();
         let mut first_mark = None;
         loop {
@@ -134,7 +134,7 @@ impl Parser<'_> {
 }
 
 /// The step that brackets mean behind a value.
-fn step((mut keys, mark): Bracket) -> Result<Step, Stop> {
+fn step((mut keys, mark): Bracket) -> Result<Step, ParseStop> {
     match mark {
         Some(':') => {
             if keys.len() > 3 {
@@ -167,7 +167,7 @@ fn several(keys: Vec<Expr>) -> Step {
     }
 }
 
-fn filter(mut keys: Vec<Expr>) -> Result<Step, Stop> {
+fn filter(mut keys: Vec<Expr>) -> Result<Step, ParseStop> {
     match (keys.pop(), keys.is_empty()) {
         (Some(key), true) => Ok(Step::Filter(key)),
         _ => Err("filter needs exactly one key".to_owned()),

@@ -1,4 +1,4 @@
-//! How long a reservation lasts, and how its answer is ended.
+//! Tests how long a reservation lasts, and how its answer ends.
 
 use tokio_util::sync::CancellationToken;
 

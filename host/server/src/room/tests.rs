@@ -126,7 +126,7 @@ fn as_many_parts_make_room_as_it_takes() {
 
 proptest! {
     #[test]
-    fn bounds_hold_and_nobody_is_left_out(steps in prop::collection::vec((0_u32..8, 1_usize..4, any::<bool>()), 1..200)) {
+    fn bounds_hold_and_each_client_gets_a_share(steps in prop::collection::vec((0_u32..8, 1_usize..4, any::<bool>()), 1..200)) {
         let mut room = Room::default();
         for (uid, size, ends) in steps {
             let holder = user(uid).filter(|_| uid > 0);

@@ -1,4 +1,4 @@
-//! What one client gets, and what makes room for others.
+//! Tests the share of one client, and which requests make room for others.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -86,7 +86,7 @@ fn who_has_no_connection_gets_one_however_many_users_have_all() {
 }
 
 #[test]
-fn who_has_some_takes_none_from_who_has_as_many() {
+fn a_client_takes_no_place_from_one_with_as_many() {
     let shares = shares();
     let held: Vec<Vec<Admitted>> = (1..4).map(|uid| admit(&shares, uid, 2)).collect();
     assert!(shares.admit(&peer(1)).is_none());
@@ -156,7 +156,7 @@ fn bodies_are_counted_apart_from_turns() {
 proptest! {
     /// In whatever order clients come, one that holds none is taken in, bounds hold, and counts are right.
     #[test]
-    fn bounds_hold_and_nobody_is_left_out(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
+    fn bounds_hold_and_each_client_gets_a_share(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
         let shares = shares();
         let mut held: Vec<(u32, Admitted)> = Vec::new();
         for (uid, ends) in steps {

@@ -7,13 +7,13 @@ use http::{Method, StatusCode, header};
 use std::{path::Path, sync::Arc};
 
 /// File, address, request headers.
-type Case = (
+type DocumentCase = (
     &'static str,
     &'static str,
     &'static [(&'static str, &'static str)],
 );
 
-const DOCUMENTS: &[Case] = &[
+const DOCUMENTS: &[DocumentCase] = &[
     ("healthz.json", "/healthz", &[]),
     ("healthz_indented.json", "/healthz", &[INDENT]),
     ("healthz.yaml", "/healthz", &[YAML]),

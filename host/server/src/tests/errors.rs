@@ -1,4 +1,4 @@
-//! What is answered when something is wrong.
+//! Tests the answers to requests that fail.
 
 use super::{ask_with, get, post};
 use crate::{routes::routes, test_backend::Fake};

@@ -1,4 +1,4 @@
-//! What requests ask for and change.
+//! Tests the parameters and the effects of requests.
 
 use super::{ask_router, ask_with, peer, post};
 use crate::{
@@ -46,7 +46,7 @@ async fn windows_are_counted_from_where_clients_expect() {
 }
 
 #[tokio::test]
-async fn set_healthy_says_what_was_set_and_what_not() {
+async fn set_healthy_reports_changed_and_unchanged_components() {
     let done = r#""message":"set healthy states completed","successful""#;
     let unsupported = "component does not support setting healthy state";
     for (query, status, body) in [

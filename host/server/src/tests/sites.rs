@@ -1,4 +1,4 @@
-//! What browsers may ask.
+//! Tests the requests that browsers may send.
 
 use super::{TestResponse, ask_router};
 use crate::{

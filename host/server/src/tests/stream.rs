@@ -150,7 +150,7 @@ async fn a_reader_goes_on_where_it_was_or_is_reset() {
 }
 
 #[tokio::test]
-async fn a_reader_that_is_too_slow_is_cut_off_and_holds_up_nobody() {
+async fn a_slow_reader_is_disconnected_and_delays_no_other() {
     let (app, feed, _) = live(4);
     let mut slow = Follower::of(&app, None).await;
     let mut quick = Follower::of(&app, None).await;

@@ -90,7 +90,7 @@ fn depth_is_bounded_with_aliases_written_out() {
 }
 
 #[test]
-fn what_a_file_stands_for_is_bounded() {
+fn the_expansion_of_a_file_is_bounded() {
     let plugin = |script: &str| {
         format!(
             "plugin_type: component, health_state_plugin: {{steps: [{{name: s, run_bash_script: {{content_type: plaintext, script: {script}}}}}]}}"

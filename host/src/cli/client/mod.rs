@@ -33,7 +33,7 @@ use super::{
 use crate::{
     node::{local_socket::connect, port_holder::PortHolder, stream::Stream},
     server::TokenError,
-    service::presence::{self, Running},
+    service::presence::{self, DaemonPresence},
 };
 
 pub mod ask;
@@ -112,7 +112,7 @@ pub enum ClientError {
     },
 }
 
-/// What the daemon said.
+/// The daemon's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
@@ -121,7 +121,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// Where the daemon is.
+/// A client of the daemon at one address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     server: String,
@@ -205,7 +205,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Address`].
-    pub fn of_running(running: &Running) -> Result<Self, ClientError> {
+    pub fn of_running(running: &DaemonPresence) -> Result<Self, ClientError> {
         Ok(Self {
             sockets: running.socket.iter().cloned().collect(),
             is_named: false,

@@ -108,7 +108,7 @@ async fn a_unix_socket_is_used_before_the_address() {
 
 #[test]
 fn an_address_or_a_token_file_leaves_sockets_alone() {
-    let running = Running {
+    let running = DaemonPresence {
         pid: 1,
         address: "127.0.0.1:7".parse().unwrap(),
         version: String::new(),
@@ -134,7 +134,7 @@ fn an_address_or_a_token_file_leaves_sockets_alone() {
 }
 
 #[tokio::test]
-async fn says_what_may_be_wrong() {
+async fn warnings_name_the_possible_fault() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = format!("https://{}", listener.local_addr().unwrap());
     // Closes the connection at once.

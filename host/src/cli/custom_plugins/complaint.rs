@@ -1,4 +1,4 @@
-//! Something wrong with a file of plugins, or a warning, wherever it comes from.
+//! An error or a warning about a file of plugins, from any source.
 
 use crate::{
     plugins::wasm,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     complaint::Complaint,
-    load::{LoadedFile, Row},
+    load::{LoadedFile, PluginRow},
     outcome::{Bill, Outcome},
 };
 use crate::{
@@ -19,7 +19,7 @@ pub const TAIL: &str = "]}\n";
 
 #[derive(Serialize)]
 struct Head<'a> {
-    plugins: &'a [Row],
+    plugins: &'a [PluginRow],
     problems: Vec<ProblemDocument<'a>>,
     warnings: Vec<ProblemDocument<'a>>,
 }
@@ -85,7 +85,7 @@ pub fn head(loaded: &LoadedFile, results_follow: bool) -> Result<String, serde_j
 }
 
 fn document<'a>(
-    plugins: &[Row],
+    plugins: &[PluginRow],
     problems: impl Iterator<Item = &'a Complaint>,
     warnings: impl Iterator<Item = &'a Complaint>,
     results_follow: bool,
@@ -170,8 +170,8 @@ mod tests {
     use super::{super::outcome::WasmCheck, *};
     use crate::{spec::Position, wire::GoDuration};
 
-    fn row() -> Row {
-        Row {
+    fn row() -> PluginRow {
+        PluginRow {
             component: "fan-tray".into(),
             plugin_name: "Fan Tray".into(),
             plugin_type: "component".into(),

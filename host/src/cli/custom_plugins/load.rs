@@ -63,7 +63,7 @@ pub enum Check<'a> {
 
 /// A plugin as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct PluginRow {
     /// Component name.
     pub component: String,
     /// As written.
@@ -145,10 +145,10 @@ fn init_first(mut plugins: Vec<Plugin>) -> Vec<Plugin> {
     plugins
 }
 
-type Machine = Result<(Arc<Node>, Runtime), String>;
+type MachineSource = Result<(Arc<Node>, Runtime), String>;
 
 /// What Wasm components need, and scripts do not.
-async fn start() -> Machine {
+async fn start() -> MachineSource {
     let node = Node::live().await.map_err(|error| error.to_string())?;
     let node = Arc::new(node);
     let compiler = Compiler::of_this_program();
@@ -158,7 +158,7 @@ async fn start() -> Machine {
 }
 
 async fn load_wasm(
-    machine: &mut Option<Machine>,
+    machine: &mut Option<MachineSource>,
     plugin: &Plugin,
     folder: &Path,
 ) -> Result<Wasm, wasm::Problem> {
@@ -195,7 +195,7 @@ impl LoadedFile {
     }
 
     /// Its plugins as they are shown.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<PluginRow> {
         self.entries.iter().map(LoadedEntry::row).collect()
     }
 
@@ -206,7 +206,7 @@ impl LoadedFile {
 }
 
 impl LoadedEntry {
-    fn row(&self) -> Row {
+    fn row(&self) -> PluginRow {
         let spec = &self.plugin.spec;
         let (asks_for, components) = match &self.wasm {
             Some(Wasm::Loaded {
@@ -219,7 +219,7 @@ impl LoadedEntry {
             }
             Some(Wasm::Failed) | None => (None, None),
         };
-        Row {
+        PluginRow {
             component: self.plugin.component.clone(),
             plugin_name: spec.plugin_name.clone(),
             plugin_type: spec.plugin_type.clone(),

@@ -73,8 +73,8 @@ pub async fn custom_plugins(
 ) -> Result<Exit, Exit> {
     let loaded = load(options.file.as_deref()).await;
     let mut view = match options.json {
-        true => View::Json { results: 0 },
-        false => View::Text {
+        true => PluginView::Json { results: 0 },
+        false => PluginView::Text {
             stdout,
             stderr,
             results: print::Results::default(),
@@ -107,7 +107,7 @@ async fn run_all(
     loaded: &LoadedFile,
     stop: &CancellationToken,
     fail_fast: bool,
-    view: &mut View,
+    view: &mut PluginView,
 ) -> io::Result<Option<String>> {
     let runner = Runner::new(stop, Instant::now() + run::LIMIT);
     for check in loaded.checks() {
@@ -131,7 +131,7 @@ fn exit(failed: bool) -> Exit {
 }
 
 /// For people or for programs.
-enum View {
+enum PluginView {
     Text {
         stdout: Terminal,
         stderr: Terminal,
@@ -145,7 +145,7 @@ enum View {
     },
 }
 
-impl View {
+impl PluginView {
     /// What the file holds, and all that is wrong with it. Results follow if it `runs`.
     fn file(&self, loaded: &LoadedFile, runs: bool) -> io::Result<()> {
         let (stdout, stderr) = match self {

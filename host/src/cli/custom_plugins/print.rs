@@ -1,8 +1,8 @@
-//! What people see of a file of plugins and of a run.
+//! Prints a file of plugins and the outcome of a run as text.
 
 use std::fmt::Write as _;
 
-use super::{complaint::Complaint, load::Row, outcome::Outcome};
+use super::{complaint::Complaint, load::PluginRow, outcome::Outcome};
 use crate::{
     cli::{
         output,
@@ -17,7 +17,7 @@ use crate::{
 const MAX_SHOWN: usize = 2048;
 
 /// The plugins of a file, and what its Wasm components have use for.
-pub fn table(rows: &[Row], terminal: Terminal) -> String {
+pub fn table(rows: &[PluginRow], terminal: Terminal) -> String {
     let mut table = Table::with_header([
         "Component",
         "Type",

@@ -7,8 +7,8 @@ use crate::{
     wire::{GoDuration, SuggestedActions},
 };
 
-fn row(component: &str) -> Row {
-    Row {
+fn row(component: &str) -> PluginRow {
+    PluginRow {
         component: component.to_owned(),
         plugin_name: component.to_owned(),
         plugin_type: "component".into(),
@@ -53,12 +53,12 @@ fn text(bytes: Vec<u8>) -> String {
 
 #[test]
 fn the_table_of_a_file() {
-    let wasm = |name: &str, words: &[&str]| Row {
+    let wasm = |name: &str, words: &[&str]| PluginRow {
         plugin_type: "wasm".into(),
         asks_for: Some(words.iter().map(|word| (*word).to_owned()).collect()),
         ..row(name)
     };
-    let broken = Row {
+    let broken = PluginRow {
         valid: false,
         ..row("broken\u{1b}[2J")
     };

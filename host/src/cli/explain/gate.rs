@@ -1,4 +1,4 @@
-//! What `--fail-on` makes of a saved log.
+//! Applies `--fail-on` to a saved log.
 //!
 //! Verdicts count as they are. A component that judges by the machine's present state as well has none here, and its events
 //! must not pass unseen: since the last boot, a `Fatal` one that nothing ended counts as `Unhealthy`, a `Critical` one as

@@ -1,4 +1,4 @@
-//! What was found, as text and as JSON.
+//! Prints the result as text and as JSON.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -103,7 +103,7 @@ fn notes(log: &Overview) -> Vec<String> {
     }
     if log.boots_merged {
         notes.push(
-            "the log has more boots than are told apart; the later ones are judged as one"
+            "the log has more boots than are distinguished; the later ones are judged as one"
                 .to_owned(),
         );
     }

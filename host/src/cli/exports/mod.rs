@@ -129,15 +129,15 @@ fn check(file: &Path, json: bool) -> Result<Exit, Exit> {
 /// A state as the API gives it.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
-struct State {
+struct ExportState {
     health: String,
     reason: String,
 }
 
 #[derive(Deserialize)]
-struct Component {
+struct ShownExport {
     component: String,
-    states: Vec<State>,
+    states: Vec<ExportState>,
 }
 
 async fn list(
@@ -156,7 +156,7 @@ async fn list(
         Some(
             found
                 .and_then(|c| c.states.first().cloned())
-                .unwrap_or_else(|| State {
+                .unwrap_or_else(|| ExportState {
                     health: "-".to_owned(),
                     reason: "the running daemon does not have it".to_owned(),
                 }),
@@ -174,7 +174,7 @@ async fn list(
     }
     let mut table = Table::with_header(["NAME", "KIND", "TARGET", "HEALTH", "REASON"]);
     for config in &configs {
-        let State { health, reason } = state(config).unwrap_or_default();
+        let ExportState { health, reason } = state(config).unwrap_or_default();
         let (kind, target) = (config.settings.kind(), config.settings.target());
         table.row([config.name.as_str(), kind, &target, &health, &reason]);
     }
@@ -185,7 +185,7 @@ async fn list(
     Ok(Exit::success(text))
 }
 
-fn document(config: &ExportConfig, state: Option<State>) -> Value {
+fn document(config: &ExportConfig, state: Option<ExportState>) -> Value {
     let mut document = json!({
         "name": config.name,
         "kind": config.settings.kind(),
@@ -202,7 +202,7 @@ async fn states(
     configs: &[ExportConfig],
     server: &str,
     token_file: Option<&Path>,
-) -> Result<Vec<Component>, String> {
+) -> Result<Vec<ShownExport>, String> {
     let client = Client::of_daemon(server, token_file).map_err(|error| error.to_string())?;
     let mut found = Vec::new();
     // One by one: the API refuses a list with a component that it does not have.
@@ -212,7 +212,7 @@ async fn states(
         let answer = client.send(Method::GET, &target).await;
         let answer = answer.map_err(|error| error.to_string())?;
         if answer.status.is_success() {
-            let listed = serde_json::from_slice::<Vec<Component>>(&answer.body);
+            let listed = serde_json::from_slice::<Vec<ShownExport>>(&answer.body);
             found.extend(listed.map_err(|error| error.to_string())?);
         }
     }

@@ -41,7 +41,7 @@ pub struct GpuRow {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Machine {
+struct GpuMachine {
     #[serde(rename = "gpuInfo")]
     gpu_info: Gpus,
 }
@@ -63,18 +63,18 @@ struct Gpu {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ListedGpuStates {
-    states: Option<Vec<State>>,
+    states: Option<Vec<GpuState>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct State {
+struct GpuState {
     extra_info: BTreeMap<String, String>,
 }
 
 /// Asks the daemon for the GPUs and their readings; what does not come is left out.
 pub(super) async fn ask(client: &Client, summary: &Summary) -> Vec<GpuRow> {
-    let machine: Machine = super::ask(client, "/machine-info")
+    let machine: GpuMachine = super::ask(client, "/machine-info")
         .await
         .unwrap_or_default();
     let mut readings = Readings::default();

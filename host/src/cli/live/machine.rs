@@ -23,7 +23,7 @@ const LAST_EVENTS: usize = 5;
 /// How a machine is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'l> {
-    /// What was found.
+    /// The result.
     pub look: &'l MachineSnapshot,
     /// Now, for ages.
     pub now: u64,

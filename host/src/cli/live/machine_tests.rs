@@ -1,4 +1,4 @@
-//! What `gpud status` shows of a machine, at 80 and 200 columns.
+//! Tests the output of `gpud status` at 80 and 200 columns.
 
 use super::*;
 use crate::{

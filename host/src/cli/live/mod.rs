@@ -1,4 +1,4 @@
-//! What the running daemon says of the machine: the same for `status`, `watch` and `history`.
+//! The state of the machine from the running daemon: the same for `status`, `watch` and `history`.
 
 pub mod gathered;
 pub mod gpus;

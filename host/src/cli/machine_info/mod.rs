@@ -117,12 +117,12 @@ impl Provider {
 /// Never with these types; if it should, in the JSON form of an error.
 pub fn json(info: &MachineInfo, cloud: &Cloud, machine_id: Option<&str>) -> Result<String, Exit> {
     #[derive(Serialize)]
-    struct Document<'a> {
+    struct MachineDocument<'a> {
         machine_id: &'a str,
         machine_info: &'a MachineInfo,
         provider: Provider,
     }
-    let document = Document {
+    let document = MachineDocument {
         machine_id: machine_id.unwrap_or_default(),
         machine_info: info,
         provider: Provider::of(info, cloud),

@@ -47,7 +47,7 @@ pub struct MetadataOptions {
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-struct Document {
+struct MetadataDocument {
     metadata: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reboot_history: Option<Vec<Reboot>>,
@@ -102,7 +102,7 @@ pub async fn metadata(
 }
 
 /// The machine id that a hosted platform gave to a GPUd with this folder; `None` also where it cannot be read, or where
-/// root would read it in a folder of somebody else.
+/// root would read it in a folder of another user.
 pub async fn machine_id(folder: &Path) -> Option<String> {
     let folder = folder.to_owned();
     let read = move || -> Option<BTreeMap<String, String>> {
@@ -117,7 +117,10 @@ pub async fn machine_id(folder: &Path) -> Option<String> {
 }
 
 /// A failure is a word for programs and the exit.
-fn document(options: &MetadataOptions, now: UnixMillis) -> Result<Document, (&'static str, Exit)> {
+fn document(
+    options: &MetadataOptions,
+    now: UnixMillis,
+) -> Result<MetadataDocument, (&'static str, Exit)> {
     let path = options.data_dir.join(STATE_FILE);
     let failed = |code: &'static str, error: &dyn std::fmt::Display| {
         let what = code.replace('_', " ");
@@ -160,7 +163,7 @@ fn document(options: &MetadataOptions, now: UnixMillis) -> Result<Document, (&'s
         }
         None => None,
     };
-    Ok(Document {
+    Ok(MetadataDocument {
         metadata,
         reboot_history,
         updated,
@@ -177,7 +180,7 @@ fn reboot(stored: &StoredEvent, now: UnixMillis) -> Reboot {
     }
 }
 
-fn text(document: &Document, terminal: Terminal) -> String {
+fn text(document: &MetadataDocument, terminal: Terminal) -> String {
     let mut text = String::new();
     for (key, value) in &document.metadata {
         let _ = writeln!(text, "{}: {}", printable(key), printable(value));

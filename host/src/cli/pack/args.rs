@@ -32,7 +32,7 @@ pub enum PackCommand {
     Sign(SignArgs),
     /// Say whether a pack is whole, who signed it, and what it asks for
     Verify(VerifyArgs),
-    /// Install a pack, or another version of it; a running daemon takes it up
+    /// Install a pack, or another version of it; a running daemon loads it
     Install(InstallArgs),
     /// List installed packs
     List(ListArgs),
@@ -96,7 +96,7 @@ pub struct NewPackArgs {
 pub struct KeygenArgs {
     #[command(flatten)]
     pub common: CommonArgs,
-    /// Begin of the files' names: NAME.key is secret, NAME.pub goes to whoever is to trust it
+    /// Begin of the files' names: NAME.key is secret, NAME.pub is for the machines that trust it
     #[arg(value_name = "NAME", value_parser = path)]
     pub name: PathBuf,
 }

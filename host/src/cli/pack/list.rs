@@ -110,7 +110,7 @@ impl Row {
             let _ = writeln!(text, "  damaged: {}", printable(why));
         }
         if !self.damage.is_empty() {
-            let _ = writeln!(text, "  install the pack again to mend it");
+            let _ = writeln!(text, "  install the pack again to repair it");
         }
         text
     }

@@ -274,8 +274,8 @@ fn keygen(name: &Path, stdout: Terminal) -> Result<String, PackRefusal> {
     write_new(&secret, key.encode().as_bytes(), 0o600)?;
     write_new(&public, key.public().as_bytes(), 0o644)?;
     Ok(format!(
-        "{} key {}\n  {}: secret; it has no password, so keep it where only you can read it\n  {}: for the folder of trusted keys of whoever \
-         is to install your packs\n",
+        "{} key {}\n  {}: secret; it has no password, so keep it where only you can read it\n  {}: for the folder of trusted keys of the machines \
+         that install your packs\n",
         stdout.good(),
         key.name(),
         shown(&secret),
@@ -467,7 +467,7 @@ async fn install(options: &Installation, stdout: Terminal) -> Result<String, Pac
             printable(&program)
         );
     }
-    text.push_str("  a daemon with this data folder takes it up within seconds\n");
+    text.push_str("  a daemon with this data folder loads it within seconds\n");
     Ok(text)
 }
 

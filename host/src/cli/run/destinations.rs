@@ -1,4 +1,4 @@
-//! Where the daemon sends what it finds, as flags and the environment say it.
+//! The destinations of the daemon's exports, from flags and the environment.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How to run the daemon, as plain values.
+//! The options of a daemon, as plain values.
 
 use std::{path::PathBuf, time::Duration};
 

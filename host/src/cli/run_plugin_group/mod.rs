@@ -31,7 +31,7 @@ pub(super) const COMMAND: Command = Command::new::<RunPluginGroupArgs>(
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[derive(Deserialize)]
-struct Reply {
+struct TriggerReply {
     components: Option<Vec<String>>,
     success: bool,
 }
@@ -102,7 +102,7 @@ fn read_json(answer: &Answer, tag: &str) -> Result<Exit, String> {
     if !answer.status.is_success() {
         return Err(reason_of(answer));
     }
-    let reply: Reply = serde_json::from_slice(&answer.body)
+    let reply: TriggerReply = serde_json::from_slice(&answer.body)
         .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
     let components = reply.components.unwrap_or_default();
     let document = json!({"tag": tag, "components": components, "healthy": reply.success});
@@ -145,7 +145,7 @@ fn read(answer: &Answer, tag: &str) -> Result<Checked, String> {
     if !answer.status.is_success() {
         return Err(reason_of(answer));
     }
-    let reply: Reply = serde_json::from_slice(&answer.body)
+    let reply: TriggerReply = serde_json::from_slice(&answer.body)
         .map_err(|error| format!("this is not an answer of gpud: {error}"))?;
     let components = reply.components.unwrap_or_default();
     if !reply.success {

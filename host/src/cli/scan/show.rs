@@ -24,7 +24,7 @@ const MAX_ABSENT_LINES: usize = 2;
 /// What is shown besides the summary.
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryView<'s> {
-    /// What was found.
+    /// The result.
     pub summary: &'s Summary,
     /// The verdicts, for their tables.
     pub components: &'s [ComponentHealthStates],

@@ -31,7 +31,7 @@ const DROPPED: [&str; 11] = [
 
 /// Flags that `gpud up` sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedFlags {
     /// `--data-dir`.
     pub data_dir: String,
     /// `--db-in-memory`.
@@ -44,7 +44,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// The former flags make no sense, for this reason; the text given then starts from the template.
-pub fn edit(former: Option<&str>, wanted: &Wanted) -> Result<String, (String, String)> {
+pub fn edit(former: Option<&str>, wanted: &WantedFlags) -> Result<String, (String, String)> {
     let text = former.unwrap_or(TEMPLATE);
     match flags(text) {
         Ok(flags) => Ok(replace(text, &merge(flags, wanted))),
@@ -97,7 +97,7 @@ pub fn split(flags: &[String]) -> (Vec<String>, Vec<String>) {
     (kept.into_iter().cloned().collect(), names.collect())
 }
 
-fn merge(flags: Vec<String>, wanted: &Wanted) -> Vec<String> {
+fn merge(flags: Vec<String>, wanted: &WantedFlags) -> Vec<String> {
     let name = |flag: &str| {
         let flag = flag.trim_start_matches('-');
         flag.split('=').next().unwrap_or_default().to_owned()
@@ -221,7 +221,7 @@ struct Assignment {
 }
 
 #[derive(Clone, Copy, Default)]
-enum State {
+enum ParseState {
     #[default]
     BeforeKey,
     Key,
@@ -243,7 +243,7 @@ fn assignments(text: &str) -> Vec<Assignment> {
     }
     if !matches!(
         reader.state,
-        State::BeforeKey | State::Key | State::Comment | State::CommentEscape
+        ParseState::BeforeKey | ParseState::Key | ParseState::Comment | ParseState::CommentEscape
     ) {
         reader.end_assignment(text.len());
     }
@@ -260,13 +260,13 @@ struct Reader {
     start: usize,
     /// Blanks behind this belong to an unquoted end and go.
     kept: usize,
-    state: State,
+    state: ParseState,
 }
 
 impl Reader {
     /// Takes in a character, and returns the next state.
-    fn step(&mut self, at: usize, c: char) -> State {
-        use State::{
+    fn step(&mut self, at: usize, c: char) -> ParseState {
+        use ParseState::{
             BeforeKey, BeforeValue, Comment, CommentEscape, Double, DoubleEscape, Key, Single,
             Value, ValueEscape,
         };

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn wanted(data_dir: &str) -> Wanted {
-    Wanted {
+fn wanted(data_dir: &str) -> WantedFlags {
+    WantedFlags {
         data_dir: data_dir.to_owned(),
         db_in_memory: false,
         listen_address: None,
@@ -16,7 +16,7 @@ fn a_new_file() {
     assert_eq!(text, TEMPLATE);
     let text = edit(
         None,
-        &Wanted {
+        &WantedFlags {
             data_dir: "/srv/my data".into(),
             db_in_memory: true,
             listen_address: Some(":15132".into()),
@@ -33,7 +33,7 @@ fn a_new_file() {
 }
 
 #[test]
-fn an_operators_file_keeps_what_is_the_operators() {
+fn an_operators_file_retains_the_operators_settings() {
     let former = r#"# mine
 HTTP_PROXY=http://proxy:1
 FLAGS="--log-level=debug -endpoint e --session-protocol=auto --db-in-memory --components=-disk --xid-thresholds '{\"overrides\":{\"79\":{\"rebootThreshold\":3}}}' --data-dir=/old"

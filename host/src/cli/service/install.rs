@@ -120,7 +120,7 @@ mod tests {
 
     /// What others rely on in the unit: GPUd's names and habits, and what gpud itself needs from systemd.
     #[test]
-    fn the_unit_says_what_it_must() {
+    fn the_unit_has_the_required_lines() {
         for line in [
             "EnvironmentFile=-/etc/default/gpud",
             "Type=notify",

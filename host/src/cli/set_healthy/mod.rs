@@ -1,4 +1,4 @@
-//! `gpud set-healthy`: tells the running daemon that components were repaired.
+//! `gpud set-healthy`: reports to the running daemon that components were repaired.
 
 mod args;
 
@@ -29,7 +29,7 @@ pub(super) const COMMAND: Command = Command::new::<SetHealthyArgs>(
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Reply {
+struct SetHealthyReply {
     message: String,
     successful: Vec<String>,
     failed: BTreeMap<String, String>,
@@ -104,7 +104,7 @@ async fn ask(
 
 /// For programs: which components were set and which were not. The status is 1 when one could not be set.
 fn read_json(answer: &Answer) -> Result<Exit, Exit> {
-    let reply = serde_json::from_slice::<Reply>(&answer.body).unwrap_or_default();
+    let reply = serde_json::from_slice::<SetHealthyReply>(&answer.body).unwrap_or_default();
     if !answer.status.is_success() && reply.failed.is_empty() {
         return read(answer).map(Exit::success);
     }
@@ -116,7 +116,7 @@ fn read_json(answer: &Answer) -> Result<Exit, Exit> {
 }
 
 fn read(answer: &Answer) -> Result<String, Exit> {
-    let reply = serde_json::from_slice::<Reply>(&answer.body).unwrap_or_default();
+    let reply = serde_json::from_slice::<SetHealthyReply>(&answer.body).unwrap_or_default();
     let done = match reply.successful.as_slice() {
         [] => "no component has anything to set".to_owned(),
         names => format!(

@@ -32,12 +32,12 @@ pub struct Component {
 #[derive(Deserialize)]
 struct ListedStates {
     component: String,
-    states: Option<Vec<State>>,
+    states: Option<Vec<ComponentState>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct State {
+struct ComponentState {
     health: String,
     reason: String,
     suggested_actions: Option<Actions>,
@@ -107,7 +107,7 @@ fn read(body: &[u8]) -> Result<Vec<Component>, serde_json::Error> {
     for ListedStates { component, states } in listed.unwrap_or_default() {
         let mut states = states.unwrap_or_default();
         if states.is_empty() {
-            states.push(State::default());
+            states.push(ComponentState::default());
         }
         found.extend(states.into_iter().map(|state| {
             Component {

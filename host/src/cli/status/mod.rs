@@ -16,7 +16,7 @@ use std::{
 use tokio::time::{Instant, sleep};
 
 pub(super) use self::ask::Daemon;
-use self::{args::StatusArgs, print::Document};
+use self::{args::StatusArgs, print::StatusDocument};
 use super::{
     client::{Client, ClientError, DEFAULT_SERVER},
     command::{Action, Command, CommandContext},
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     node::clock::Clock,
-    service::presence::{self, Running},
+    service::presence::{self, DaemonPresence},
 };
 
 /// The entry of the table of commands.
@@ -123,15 +123,15 @@ pub async fn status(options: &StatusOptions, terminal: Terminal) -> Result<Exit,
 }
 
 /// Everything. For people, each part is printed as soon as it is known; for programs, all at the end.
-async fn look(options: &StatusOptions, terminal: Terminal) -> Result<Document, Exit> {
+async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocument, Exit> {
     let tell = |text: String| match options.json || !options.classic {
         true => Ok(()),
         false => say(&text),
     };
-    let mut document = Document {
+    let mut document = StatusDocument {
         unit: unit_state().await,
         machine_id: machine_id(&options.data_dir).await,
-        ..Document::default()
+        ..StatusDocument::default()
     };
     tell(print::login(&document))?;
     tell(print::unit(&document, terminal))?;
@@ -208,7 +208,7 @@ async fn summary(client: &Client, options: &StatusOptions) -> Option<MachineSnap
 }
 
 /// The components once more; a daemon that has gone is found again by its folder.
-async fn again(options: &StatusOptions, former: Document) -> Document {
+async fn again(options: &StatusOptions, former: StatusDocument) -> StatusDocument {
     let running = running(options);
     let url = url(options, running.as_ref());
     let (found, look) = match client(options, running.as_ref()) {
@@ -221,7 +221,7 @@ async fn again(options: &StatusOptions, former: Document) -> Document {
         ),
         Err(error) => (Err(error.to_string()), None),
     };
-    let mut document = Document {
+    let mut document = StatusDocument {
         look,
         running: running.is_some() || found.is_ok(),
         healthy_api: found.is_ok(),
@@ -234,7 +234,7 @@ async fn again(options: &StatusOptions, former: Document) -> Document {
     document
 }
 
-fn running(options: &StatusOptions) -> Option<Running> {
+fn running(options: &StatusOptions) -> Option<DaemonPresence> {
     match options.server.trim() {
         "" => presence::find(&options.data_dir),
         _ => None,
@@ -242,7 +242,10 @@ fn running(options: &StatusOptions) -> Option<Running> {
 }
 
 /// For a daemon that was found, also over its Unix socket; else for an address.
-fn client(options: &StatusOptions, running: Option<&Running>) -> Result<Client, ClientError> {
+fn client(
+    options: &StatusOptions,
+    running: Option<&DaemonPresence>,
+) -> Result<Client, ClientError> {
     match (options.server.trim(), running) {
         ("", Some(running)) => Client::of_running(running),
         ("", None) => Client::of_machine(Some(&options.data_dir)),
@@ -250,7 +253,7 @@ fn client(options: &StatusOptions, running: Option<&Running>) -> Result<Client, 
     }
 }
 
-fn url(options: &StatusOptions, running: Option<&Running>) -> String {
+fn url(options: &StatusOptions, running: Option<&DaemonPresence>) -> String {
     match (options.server.trim(), running) {
         ("", Some(running)) => running.url(),
         ("", None) => DEFAULT_SERVER.to_owned(),

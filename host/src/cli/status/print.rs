@@ -12,12 +12,12 @@ use crate::{
         terminal::{Terminal, printable},
     },
     model::Health,
-    service::presence::Running,
+    service::presence::DaemonPresence,
 };
 
 /// Everything that was found out.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Document {
+pub struct StatusDocument {
     /// `active`, `inactive`, `failed`; `null` without systemd.
     pub unit: Option<&'static str>,
     /// A daemon runs.
@@ -57,9 +57,9 @@ fn summary<S: Serializer>(
         .serialize(serializer)
 }
 
-impl Document {
+impl StatusDocument {
     /// Takes over what is known of the process.
-    pub fn set_process(&mut self, running: Option<Running>) {
+    pub fn set_process(&mut self, running: Option<DaemonPresence>) {
         let (pid, version) = running.map(|r| (r.pid, r.version)).unzip();
         self.pid = pid;
         self.version = version;
@@ -77,7 +77,7 @@ impl Document {
 }
 
 /// The machine as the daemon sees it: verdict, troubles, GPUs, last events, and where the page is.
-pub fn machine(document: &Document, now: u64, terminal: Terminal) -> String {
+pub fn machine(document: &StatusDocument, now: u64, terminal: Terminal) -> String {
     let Some(look) = &document.look else {
         return components(document, terminal);
     };
@@ -106,7 +106,7 @@ pub fn machine(document: &Document, now: u64, terminal: Terminal) -> String {
 }
 
 /// The first line; scripts written for GPUd may look for it.
-pub fn login(document: &Document) -> String {
+pub fn login(document: &StatusDocument) -> String {
     let id = match &document.machine_id {
         Some(id) => format!(" (machine id of a former login: {})", printable(id)),
         None => String::new(),
@@ -115,7 +115,7 @@ pub fn login(document: &Document) -> String {
 }
 
 /// The unit, where systemd knows.
-pub fn unit(document: &Document, terminal: Terminal) -> String {
+pub fn unit(document: &StatusDocument, terminal: Terminal) -> String {
     match document.unit {
         Some("active") => format!("{} gpud.service is active\n", terminal.good()),
         Some("failed") => format!(
@@ -128,7 +128,7 @@ pub fn unit(document: &Document, terminal: Terminal) -> String {
 }
 
 /// The process and its address.
-pub fn process(document: &Document, terminal: Terminal) -> String {
+pub fn process(document: &StatusDocument, terminal: Terminal) -> String {
     let good = terminal.good();
     let mut text = String::new();
     if let (Some(pid), Some(version)) = (document.pid, &document.version) {
@@ -142,7 +142,7 @@ pub fn process(document: &Document, terminal: Terminal) -> String {
 }
 
 /// A count, and a line for each component that is not healthy.
-pub fn components(document: &Document, terminal: Terminal) -> String {
+pub fn components(document: &StatusDocument, terminal: Terminal) -> String {
     if let Some(problem) = &document.problem {
         return format!("{} {}\n", terminal.bad(), printable(problem));
     }
@@ -198,23 +198,23 @@ mod tests {
 
     #[test]
     fn as_text() {
-        let mut document = Document {
+        let mut document = StatusDocument {
             unit: Some("failed"),
             running: true,
             url: "https://127.0.0.1:7".into(),
             healthy_api: true,
             machine_id: Some("m\u{1b}".into()),
             components: vec![component("cpu", "Healthy", "ok")],
-            ..Document::default()
+            ..StatusDocument::default()
         };
-        document.set_process(Some(Running {
+        document.set_process(Some(DaemonPresence {
             pid: 7,
             address: "127.0.0.1:7".parse().unwrap(),
             version: "0.1.0".into(),
             socket: None,
         }));
         let terminal = Terminal::PLAIN;
-        let all = |document: &Document| {
+        let all = |document: &StatusDocument| {
             login(document)
                 + &unit(document, terminal)
                 + &process(document, terminal)
@@ -250,11 +250,11 @@ mod tests {
 
     #[test]
     fn as_json() {
-        let document = Document {
+        let document = StatusDocument {
             unit: Some("active"),
             url: "u".into(),
             components: vec![component("cpu", "Healthy", "ok")],
-            ..Document::default()
+            ..StatusDocument::default()
         };
         assert_eq!(
             document.to_json(),

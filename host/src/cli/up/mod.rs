@@ -14,7 +14,7 @@ use super::{
     exit::Exit,
     service::{
         UNIT,
-        env_file::{self, Wanted},
+        env_file::{self, WantedFlags},
         install::{self, BINARIES, Root},
         systemctl::Systemctl,
         takeover,
@@ -147,7 +147,7 @@ fn failed(path: &Path, what: &str, error: &io::Error) -> Exit {
 fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String, Exit> {
     let path = root.environment();
     let former = read_environment(root)?;
-    let wanted = Wanted {
+    let wanted = WantedFlags {
         data_dir: options.data_dir.display().to_string(),
         db_in_memory: options.db_in_memory,
         listen_address: options.listen_address.clone(),
@@ -161,7 +161,7 @@ fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String,
             let former = former.as_deref().unwrap_or_default();
             install::write(&backup, former).map_err(|e| failed(&backup, "write", &e))?;
             let note = format!(
-                "! the flags in {} were wrong ({problem}) and are begun anew; the former file is {}\n",
+                "! the flags in {} were wrong ({problem}) and are replaced by defaults; the former file is {}\n",
                 path.display(),
                 backup.display()
             );

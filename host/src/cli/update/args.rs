@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 
-use super::{NO_CHECK, UpdateOptions, health::Limits, source::Source};
+use super::{NO_CHECK, UpdateOptions, health::Limits, source::ReleaseSource};
 use crate::{
     cli::{
         args::{CommonArgs, path},
@@ -84,7 +84,7 @@ impl UpdateArgs {
             |nanoseconds: i64| Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0));
         let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let options = UpdateOptions {
-            source: Source::parse(&self.from)?,
+            source: ReleaseSource::parse(&self.from)?,
             version: self.version.and_then(given),
             public_key: self.public_key,
             allow_downgrade: self.allow_downgrade,

@@ -29,7 +29,7 @@ const VERSION: Duration = Duration::from_secs(30);
 
 /// The program that the service starts, and where the one before is retained.
 #[derive(Debug)]
-pub struct Installed {
+pub struct InstalledProgram {
     path: PathBuf,
     retained: PathBuf,
     /// Held while an update is under way; the kernel releases it when this process ends.
@@ -40,7 +40,7 @@ pub struct Installed {
 #[derive(Debug)]
 pub struct Staged(TempPath);
 
-impl Installed {
+impl InstalledProgram {
     /// The program at this path.
     pub fn new(path: PathBuf, retained: PathBuf) -> Self {
         Self {
@@ -217,12 +217,12 @@ mod tests {
         format!("#!/bin/sh\necho gpud version {version} rest\n").into_bytes()
     }
 
-    fn installed(root: &Path) -> Installed {
+    fn installed(root: &Path) -> InstalledProgram {
         let path = root.join("bin/gpud");
         fs::create_dir_all(folder(&path)).unwrap();
         fs::write(&path, script("v1.0.0")).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(MODE)).unwrap();
-        Installed::new(path, root.join("share/gpud.before"))
+        InstalledProgram::new(path, root.join("share/gpud.before"))
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_update_left_behind_is_removed() {
+    fn remains_of_a_killed_update_are_removed() {
         let root = tempfile::tempdir().unwrap();
         let installed = installed(root.path());
         fs::write(root.path().join("bin/.gpud-update-x"), "half of a pro").unwrap();

@@ -24,10 +24,10 @@ use std::{
 use self::{
     args::UpdateArgs,
     health::Limits,
-    installed::Installed,
-    release::{Archive, Step, Wanted},
+    installed::InstalledProgram,
+    release::{Archive, ArchiveQuery, Direction},
     restart::Restart,
-    source::Source,
+    source::ReleaseSource,
 };
 use super::{
     command::{Action, Command, CommandContext},
@@ -67,7 +67,7 @@ const MAX_ENVIRONMENT: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateOptions {
     /// Where the release is.
-    pub source: Source,
+    pub source: ReleaseSource,
     /// Which version; `None` is the latest.
     pub version: Option<String>,
     /// The key that must have signed it.
@@ -117,7 +117,7 @@ async fn carry_out(options: &UpdateOptions, terminal: Terminal) -> Result<Exit, 
     let program = fetch_program(options, &archive).await?;
     let new = &archive.version;
     let path = installed.path().display().to_string();
-    if step == Step::Same && installed.has_content(&program) {
+    if step == Direction::Same && installed.has_content(&program) {
         let good = terminal.good();
         return Ok(Exit::success(format!(
             "{good} gpud {new} is installed already ({path})\n"
@@ -177,7 +177,7 @@ async fn carry_out(options: &UpdateOptions, terminal: Terminal) -> Result<Exit, 
 
 /// Puts the former program back and says how that went.
 async fn roll_back(
-    installed: &Installed,
+    installed: &InstalledProgram,
     restart: &Restart,
     data_dir: &Path,
     (former, new): (&str, &str),
@@ -216,7 +216,7 @@ async fn restarted(
     restart::wait_until_healthy(data_dir, version, limits).await
 }
 
-fn find_installed(root: &Root, is_dry_run: bool) -> Result<Installed, String> {
+fn find_installed(root: &Root, is_dry_run: bool) -> Result<InstalledProgram, String> {
     let this = std::env::current_exe().ok();
     let binary = root.binary(this.as_deref()).ok_or(
         "no gpud is installed in /usr/local/bin or /usr/sbin; install.sh of a release installs one",
@@ -228,8 +228,8 @@ fn find_installed(root: &Root, is_dry_run: bool) -> Result<Installed, String> {
     }
     let (path, retained) = (root.join(binary), root.join(RETAINED));
     match is_dry_run {
-        true => Ok(Installed::new(path, retained)),
-        false => Installed::new(path, retained).lock(),
+        true => Ok(InstalledProgram::new(path, retained)),
+        false => InstalledProgram::new(path, retained).lock(),
     }
 }
 
@@ -258,7 +258,7 @@ async fn choose_archive(options: &UpdateOptions) -> Result<Archive, String> {
             options.public_key.display()
         )
     })?;
-    let wanted = Wanted {
+    let wanted = ArchiveQuery {
         target: program::target().map_err(|error| error.to_string())?,
         version: options.version.as_deref(),
         archive: source.archive(),

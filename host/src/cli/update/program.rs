@@ -61,7 +61,7 @@ impl Glibc {
 
 /// What a program needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Needs {
+pub struct ProgramNeeds {
     machine: u16,
     glibc: Option<Glibc>,
 }
@@ -83,11 +83,11 @@ pub fn target() -> Result<&'static str, Unfit> {
 ///
 /// # Errors
 /// [`Unfit::NoProgram`].
-pub fn needs(bytes: &[u8]) -> Result<Needs, Unfit> {
+pub fn needs(bytes: &[u8]) -> Result<ProgramNeeds, Unfit> {
     read(bytes).ok_or(Unfit::NoProgram)
 }
 
-impl Needs {
+impl ProgramNeeds {
     /// Compares the needs with this machine. `glibc` is the version of its C library, if that is GNU's.
     ///
     /// # Errors
@@ -113,8 +113,8 @@ impl Needs {
     }
 }
 
-fn read(bytes: &[u8]) -> Option<Needs> {
-    let file = File(bytes);
+fn read(bytes: &[u8]) -> Option<ProgramNeeds> {
+    let file = ElfFile(bytes);
     if !bytes.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
@@ -137,12 +137,12 @@ fn read(bytes: &[u8]) -> Option<Needs> {
         let strings = file.u64(strings.checked_add(24)?)?;
         glibc = glibc.max(file.highest_glibc(list, strings)?);
     }
-    Some(Needs { machine, glibc })
+    Some(ProgramNeeds { machine, glibc })
 }
 
-struct File<'a>(&'a [u8]);
+struct ElfFile<'a>(&'a [u8]);
 
-impl<'a> File<'a> {
+impl<'a> ElfFile<'a> {
     fn rest(&self, offset: u64) -> Option<&'a [u8]> {
         self.0.get(usize::try_from(offset).ok()?..)
     }
@@ -226,7 +226,7 @@ mod tests {
             })
         );
         assert_eq!(needs.refuse_unfit(None), Err(Unfit::OtherLibrary(glibc)));
-        let other = Needs {
+        let other = ProgramNeeds {
             machine: 8,
             ..needs
         };

@@ -5,7 +5,7 @@ use crate::{cli::terminal::printable, pack::hex};
 
 /// What is asked of a release.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct ArchiveQuery<'a> {
     /// The machines that the archive is for, such as `x86_64-unknown-linux-gnu`.
     pub target: &'a str,
     /// This version; else the latest.
@@ -66,7 +66,7 @@ pub enum ReleaseError {
 
 /// The direction of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum Direction {
     /// To a later version, or from one that is not known.
     Forward,
     /// To the same.
@@ -83,15 +83,15 @@ pub fn step(
     installed: Option<&str>,
     new: &str,
     allow_downgrade: bool,
-) -> Result<Step, ReleaseError> {
+) -> Result<Direction, ReleaseError> {
     let parse = |text: &str| Version::parse(text.trim_start_matches('v'));
     let (Some(before), Some(after)) = (installed.and_then(parse), parse(new)) else {
-        return Ok(Step::Forward);
+        return Ok(Direction::Forward);
     };
     match after.cmp(&before) {
-        std::cmp::Ordering::Greater => Ok(Step::Forward),
-        std::cmp::Ordering::Equal => Ok(Step::Same),
-        std::cmp::Ordering::Less if allow_downgrade => Ok(Step::Back),
+        std::cmp::Ordering::Greater => Ok(Direction::Forward),
+        std::cmp::Ordering::Equal => Ok(Direction::Same),
+        std::cmp::Ordering::Less if allow_downgrade => Ok(Direction::Back),
         std::cmp::Ordering::Less => Err(ReleaseError::Downgrade {
             installed: printable(installed.unwrap_or_default()),
             new: new.to_owned(),
@@ -103,7 +103,7 @@ pub fn step(
 ///
 /// # Errors
 /// [`ReleaseError`]: it lists none that fits.
-pub fn choose(sums: &str, wanted: &Wanted<'_>) -> Result<Archive, ReleaseError> {
+pub fn choose(sums: &str, wanted: &ArchiveQuery<'_>) -> Result<Archive, ReleaseError> {
     let target = || wanted.target.to_owned();
     let mut archives: Vec<_> = sums
         .lines()
@@ -190,7 +190,7 @@ mod tests {
         version: Option<&str>,
         archive: Option<&str>,
     ) -> Result<String, String> {
-        let wanted = Wanted {
+        let wanted = ArchiveQuery {
             target: TARGET,
             version,
             archive,
@@ -246,20 +246,23 @@ mod tests {
 
     #[test]
     fn a_step_back_needs_leave() {
-        assert_eq!(step(Some("0.1.0"), "0.2.0", false), Ok(Step::Forward));
-        assert_eq!(step(Some("0.2.0"), "0.2.0", false), Ok(Step::Same));
-        assert_eq!(step(Some("0.2.0-rc.1"), "0.2.0", false), Ok(Step::Forward));
-        assert_eq!(step(None, "0.2.0", false), Ok(Step::Forward));
+        assert_eq!(step(Some("0.1.0"), "0.2.0", false), Ok(Direction::Forward));
+        assert_eq!(step(Some("0.2.0"), "0.2.0", false), Ok(Direction::Same));
+        assert_eq!(
+            step(Some("0.2.0-rc.1"), "0.2.0", false),
+            Ok(Direction::Forward)
+        );
+        assert_eq!(step(None, "0.2.0", false), Ok(Direction::Forward));
         assert_eq!(
             step(Some("made by hand"), "0.2.0", false),
-            Ok(Step::Forward)
+            Ok(Direction::Forward)
         );
         let refused = step(Some("v0.10.0"), "0.9.0", false).unwrap_err();
         assert!(
             refused.to_string().contains("--allow-downgrade"),
             "{refused}"
         );
-        assert_eq!(step(Some("0.10.0"), "0.9.0", true), Ok(Step::Back));
+        assert_eq!(step(Some("0.10.0"), "0.9.0", true), Ok(Direction::Back));
     }
 
     #[test]
@@ -275,7 +278,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_list_gives_an_archive_of_it_or_none(sums in "[ -~\n]{0,400}") {
-            let wanted = Wanted { target: TARGET, version: None, archive: None };
+            let wanted = ArchiveQuery { target: TARGET, version: None, archive: None };
             if let Ok(archive) = choose(&sums, &wanted) {
                 prop_assert!(sums.contains(&archive.name));
                 prop_assert!(!archive.name.contains('/'));

@@ -11,7 +11,7 @@ const MAX_KEY: usize = 4096;
 
 /// Why a signature proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Distrust {
+pub enum SignatureFault {
     /// It is no signature.
     #[error("its signature is none of minisign: {0}")]
     Unreadable(String),
@@ -23,7 +23,7 @@ pub enum Distrust {
     Bad,
 }
 
-/// Reads the public key of releases, which nobody else may be able to change.
+/// Reads the public key of releases, which no other user may be able to change.
 ///
 /// # Errors
 /// There is none, others can change it, or it is no key.
@@ -42,14 +42,14 @@ pub fn read_key(path: &Path) -> Result<PublicKey, String> {
 /// Checks that the key made the signature over this content.
 ///
 /// # Errors
-/// [`Distrust`].
-pub fn verify(key: &PublicKey, content: &[u8], signature: &[u8]) -> Result<(), Distrust> {
+/// [`SignatureFault`].
+pub fn verify(key: &PublicKey, content: &[u8], signature: &[u8]) -> Result<(), SignatureFault> {
     let signature = Signature::decode(&String::from_utf8_lossy(signature))
-        .map_err(|error| Distrust::Unreadable(error.to_string()))?;
+        .map_err(|error| SignatureFault::Unreadable(error.to_string()))?;
     key.verify(content, &signature, false)
         .map_err(|error| match error {
-            Misfit::UnexpectedKeyId => Distrust::OtherKey,
-            _ => Distrust::Bad,
+            Misfit::UnexpectedKeyId => SignatureFault::OtherKey,
+            _ => SignatureFault::Bad,
         })
 }
 
@@ -72,14 +72,17 @@ mod tests {
         let key = read_key(&path).unwrap();
         let signed = |by: &SecretKey| by.sign(b"sums", "gpud 0.2.0").into_bytes();
         assert_eq!(verify(&key, b"sums", &signed(&ours)), Ok(()));
-        assert_eq!(verify(&key, b"Sums", &signed(&ours)), Err(Distrust::Bad));
+        assert_eq!(
+            verify(&key, b"Sums", &signed(&ours)),
+            Err(SignatureFault::Bad)
+        );
         assert_eq!(
             verify(&key, b"sums", &signed(&other)),
-            Err(Distrust::OtherKey)
+            Err(SignatureFault::OtherKey)
         );
         assert!(matches!(
             verify(&key, b"sums", b"text"),
-            Err(Distrust::Unreadable(_))
+            Err(SignatureFault::Unreadable(_))
         ));
         std::fs::write(&path, "text").unwrap();
         assert!(

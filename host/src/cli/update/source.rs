@@ -12,19 +12,19 @@ const ARCHIVE: &str = ".tar.gz";
 
 /// Where a release is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    place: Place,
+pub struct ReleaseSource {
+    place: ReleasePlace,
     archive: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum ReleasePlace {
     Folder(PathBuf),
     /// Without a slash at its end.
     Url(String),
 }
 
-impl Source {
+impl ReleaseSource {
     /// Reads what the operator named.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Source {
                 None => path,
             };
             return Ok(Self {
-                place: Place::Folder(place),
+                place: ReleasePlace::Folder(place),
                 archive,
             });
         }
@@ -69,7 +69,7 @@ impl Source {
             _ => (text, None),
         };
         Ok(Self {
-            place: Place::Url(folder.to_owned()),
+            place: ReleasePlace::Url(folder.to_owned()),
             archive,
         })
     }
@@ -85,7 +85,7 @@ impl Source {
     /// It cannot be read, or is larger.
     pub async fn read(&self, name: &str, max: usize) -> Result<Vec<u8>, String> {
         match &self.place {
-            Place::Folder(folder) => {
+            ReleasePlace::Folder(folder) => {
                 let path = folder.join(name);
                 let shown = path.display().to_string();
                 let reading = tokio::task::spawn_blocking(move || local_file::read(&path, max));
@@ -94,7 +94,7 @@ impl Source {
                     .map_err(|error| error.to_string())?
                     .map_err(|error| format!("cannot read {shown}: {error}"))
             }
-            Place::Url(folder) => {
+            ReleasePlace::Url(folder) => {
                 let url = format!("{folder}/{name}");
                 fetch::get(&url, max)
                     .await
@@ -104,12 +104,14 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ReleaseSource {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Folder(folder) if folder.as_os_str().is_empty() => to.write_str("this folder"),
-            Place::Folder(folder) => folder.display().fmt(to),
-            Place::Url(url) => to.write_str(url),
+            ReleasePlace::Folder(folder) if folder.as_os_str().is_empty() => {
+                to.write_str("this folder")
+            }
+            ReleasePlace::Folder(folder) => folder.display().fmt(to),
+            ReleasePlace::Url(url) => to.write_str(url),
         }
     }
 }
@@ -133,7 +135,7 @@ mod tests {
             ("https://host:8443/gpud/", "https://host:8443/gpud", None),
             ("http://host/a/b.tar.gz", "http://host/a", Some("b.tar.gz")),
         ] {
-            let source = Source::parse(text).unwrap();
+            let source = ReleaseSource::parse(text).unwrap();
             assert_eq!(
                 (source.to_string().as_str(), source.archive()),
                 (folder, archive),
@@ -148,7 +150,7 @@ mod tests {
             "https://host/x?token=y",
             "https://host/#x",
         ] {
-            let error = Source::parse(text).unwrap_err();
+            let error = ReleaseSource::parse(text).unwrap_err();
             assert!(error.starts_with("--from "), "{text}: {error}");
             assert!(
                 !error.contains("u:p") && !error.contains("token"),
@@ -161,7 +163,7 @@ mod tests {
     async fn files_are_read_within_a_bound() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("f"), "12345").unwrap();
-        let source = Source::parse(folder.path().to_str().unwrap()).unwrap();
+        let source = ReleaseSource::parse(folder.path().to_str().unwrap()).unwrap();
         assert_eq!(source.read("f", 5).await.unwrap(), b"12345");
         assert!(
             source
@@ -182,7 +184,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_place_or_refused(text in "(https?://)?[ -~]{0,60}") {
-            if let Ok(source) = Source::parse(&text) {
+            if let Ok(source) = ReleaseSource::parse(&text) {
                 prop_assert!(source.archive().is_none_or(|name| !name.contains('/')));
             }
         }

@@ -65,7 +65,7 @@ pub(super) struct Line {
 
 /// The lines of the pane that is shown, for a screen of this width.
 pub(super) fn lines(model: &Model, width: usize) -> Vec<Line> {
-    let mut page = Page {
+    let mut page = PaneLines {
         width: width.max(20),
         filter: model.filter.to_lowercase(),
         only_bad: model.only_bad,
@@ -99,14 +99,14 @@ pub(super) fn lines(model: &Model, width: usize) -> Vec<Line> {
     page.lines
 }
 
-struct Page {
+struct PaneLines {
     width: usize,
     filter: String,
     only_bad: bool,
     lines: Vec<Line>,
 }
 
-impl Page {
+impl PaneLines {
     /// Whether something with these texts is shown.
     fn fits(&self, texts: &[&str], tone: Tone) -> bool {
         let is_bad = matches!(tone, Tone::Bad | Tone::Warning);

@@ -22,7 +22,7 @@ import {
   sysfs,
 } from "../../src/index.ts";
 
-function told(ask: () => unknown): unknown {
+function answerOf(ask: () => unknown): unknown {
   try {
     return ask();
   } catch (error) {
@@ -44,31 +44,31 @@ export default definePlugin({
     const answers = {
       trigger: context.trigger,
       date: [Date.now() - context.now, new Date().getTime() - context.now, new Date(0).toISOString()],
-      read: told(() => sysfs.readText("/proc/sys/kernel/ostype")),
-      readGlob: told(() => sysfs.readGlob("/proc/sys/kernel/ostyp?").map(sysfs.textOf)),
-      list: told(() => sysfs.listDirectory("/proc/sys/kernel").length),
-      count: told(() => sysfs.countEntries("/proc/sys/kernel").length),
-      link: told(() => sysfs.readLink("/proc/self")),
-      stat: told(() => sysfs.stat("/proc/sys/kernel/ostype").kind),
-      statvfs: told(() => sysfs.statvfs("/").totalBytes > 0),
-      statvfsAll: told(() =>
+      read: answerOf(() => sysfs.readText("/proc/sys/kernel/ostype")),
+      readGlob: answerOf(() => sysfs.readGlob("/proc/sys/kernel/ostyp?").map(sysfs.textOf)),
+      list: answerOf(() => sysfs.listDirectory("/proc/sys/kernel").length),
+      count: answerOf(() => sysfs.countEntries("/proc/sys/kernel").length),
+      link: answerOf(() => sysfs.readLink("/proc/self")),
+      stat: answerOf(() => sysfs.stat("/proc/sys/kernel/ostype").kind),
+      statvfs: answerOf(() => sysfs.statvfs("/").totalBytes > 0),
+      statvfsAll: answerOf(() =>
         sysfs
           .statvfsAll(["/", "/no/such/path"])
           .map((usage) => (usage instanceof Error ? usage.name : usage.totalBytes > 0)),
       ),
-      denied: told(() => sysfs.read("/etc/shadow")),
-      tooLarge: told(() => sysfs.read("/proc/sys/kernel/ostype", 1)),
-      state: told(() => [state.keys(), state.get("b")?.length, state.get("c") === undefined]),
-      history: told(() => [history.available(), history.ownEvents(0), history.setHealthyMarks(0)]),
-      reboots: told(() => history.reboots(0).length),
-      kmsg: told(() => kmsg.readBack(["."], 3).messages.length),
-      program: told(() => decodeText(exec.runProgram("uname", ["-s"]).stdout)),
-      bash: told(() => exec.runBash("exit 3").exitCode),
-      tcp: told(() => net.tcpConnect("127.0.0.1", 1)),
-      http: told(() => net.httpGet(1)),
-      grpc: told(() => net.grpcUnary("/run/gpud-probe.sock", "/a.B/C")),
-      library: told(() => nvml.libraryStatus()),
-      devices: told(() => nvml.devices()),
+      denied: answerOf(() => sysfs.read("/etc/shadow")),
+      tooLarge: answerOf(() => sysfs.read("/proc/sys/kernel/ostype", 1)),
+      state: answerOf(() => [state.keys(), state.get("b")?.length, state.get("c") === undefined]),
+      history: answerOf(() => [history.available(), history.ownEvents(0), history.setHealthyMarks(0)]),
+      reboots: answerOf(() => history.reboots(0).length),
+      kmsg: answerOf(() => kmsg.readBack(["."], 3).messages.length),
+      program: answerOf(() => decodeText(exec.runProgram("uname", ["-s"]).stdout)),
+      bash: answerOf(() => exec.runBash("exit 3").exitCode),
+      tcp: answerOf(() => net.tcpConnect("127.0.0.1", 1)),
+      http: answerOf(() => net.httpGet(1)),
+      grpc: answerOf(() => net.grpcUnary("/run/gpud-probe.sock", "/a.B/C")),
+      library: answerOf(() => nvml.libraryStatus()),
+      devices: answerOf(() => nvml.devices()),
     };
     const verdict = degraded(context, "asked", {
       extraInfo: { data: JSON.stringify(answers) },

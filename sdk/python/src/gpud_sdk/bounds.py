@@ -120,7 +120,7 @@ def _evidence(evidence: list[Evidence]) -> Iterable[str]:
 
 def _time(time: int, now: int) -> Iterable[str]:
     if time > now + MAX_AHEAD:
-        yield f"time {time} lies in the future (now is {now})"
+        yield f"time {time} is in the future (now is {now})"
 
 
 def _pairs(what: str, pairs: Mapping[str, str], limit: int) -> Iterable[str]:

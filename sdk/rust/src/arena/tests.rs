@@ -14,7 +14,7 @@ struct Buffer {
     most: usize,
 }
 
-impl Memory for Buffer {
+impl MemoryLayout for Buffer {
     fn first(&self) -> usize {
         self.start + FIRST_AT
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{Sighting, clip};
 use crate::{AccessError, CheckContext, Event, Message, state};
 
-/// Where the series are kept.
+/// The key of the stored series.
 const KEY: &str = "repeats";
 /// Series that are remembered; the oldest is forgotten first. Each has some 600 bytes at most, and the host takes 64 KiB.
 const MAX_SERIES: usize = 96;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::bindings::gpud::plugin::nvml as host;
 
-/// What one GPU answered. It has the questions of [`Device`]; one that was not among those that were asked is asked now,
+/// The answers of one GPU. It has the questions of [`Device`]; one that was not among those that were asked is asked now,
 /// which costs calls of its own.
 pub struct Answers {
     /// `GPU-…`, or `unknown-gpu-‹index›`.

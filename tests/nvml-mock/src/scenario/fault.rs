@@ -48,7 +48,7 @@ pub enum Forever {
     Forever,
 }
 
-/// What is being called.
+/// The function and the device of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     /// C name.

@@ -63,7 +63,7 @@ fn all_scenario_files_of_the_folder_parse() {
 }
 
 #[test]
-fn bad_files_are_told_where_and_why() {
+fn problems_of_bad_files_have_place_and_reason() {
     let cases = [
         ("", "t.yaml"),
         ("product: [", "t.yaml:1:"),

@@ -1,4 +1,4 @@
-//! What a report shows besides its verdict.
+//! The parts of a report besides its verdict.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What takes time: drops, flaps, set-healthy, reboots, devices that go. Checks every 30 s, from 08:00:00 on.
+//! Verdicts over time: drops, flaps, set-healthy, reboots, devices that disappear. Checks every 30 s, from 08:00:00 on.
 
 use super::*;
 

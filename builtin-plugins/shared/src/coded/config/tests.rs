@@ -127,11 +127,11 @@ fn what_cannot_be_read_is_an_error() {
 #[test]
 fn the_catalogue_is_gpud_s_unless_the_vendor_s_is_named() {
     for (document, catalog) in [
-        ("{}", Catalog::Gpud),
-        (r#"{"xid_catalog": "gpud"}"#, Catalog::Gpud),
-        (r#"{"xid_catalog": "nvidia"}"#, Catalog::Nvidia),
-        (r#"{"xid_catalog": "other"}"#, Catalog::Gpud),
-        (r#"{"xid_catalog": 1}"#, Catalog::Gpud),
+        ("{}", ErrorView::Gpud),
+        (r#"{"xid_catalog": "gpud"}"#, ErrorView::Gpud),
+        (r#"{"xid_catalog": "nvidia"}"#, ErrorView::Nvidia),
+        (r#"{"xid_catalog": "other"}"#, ErrorView::Gpud),
+        (r#"{"xid_catalog": 1}"#, ErrorView::Gpud),
     ] {
         let config = Config::read(document, &KIND).unwrap();
         assert_eq!(config.catalog(), catalog, "{document}");
@@ -142,7 +142,7 @@ fn the_catalogue_is_gpud_s_unless_the_vendor_s_is_named() {
     assert!(saved.is_saved_log());
     assert_eq!(saved.product(), Some("NVIDIA H100"));
     let schema: Value = serde_json::from_str(&KIND.schema()).unwrap();
-    let words = Catalog::ALL.map(Catalog::word);
+    let words = ErrorView::ALL.map(ErrorView::word);
     assert_eq!(
         schema["properties"][CATALOG]["enum"],
         serde_json::json!(words)

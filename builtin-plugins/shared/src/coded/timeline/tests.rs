@@ -129,7 +129,7 @@ fn reboots_and_inspections() {
 }
 
 #[test]
-fn the_window_decides_what_counts() {
+fn only_errors_within_the_window_count() {
     // E R R, and E 13 days later: an inspection until the first three leave the window.
     let day = 86_400;
     let all = [(0, E), (1, R), (2, R), (13 * day, E)];
@@ -367,7 +367,7 @@ fn says_whether_a_reboot_clears() {
         (Some(INSPECT), &[Recovery::SetHealthy]),
         (Some(IGNORE), &[Recovery::SetHealthy]),
     ] {
-        let verdict = Verdict {
+        let verdict = TimelineVerdict {
             health: Health::Unhealthy,
             current: None,
             action: action.map(Into::into),

@@ -1,4 +1,4 @@
-//! What a policy may say, what is refused and how, and which entry counts.
+//! Tests what a policy may contain, which documents are refused and how, and which entry counts.
 
 use proptest::prelude::*;
 use serde_json::Map;
@@ -233,7 +233,7 @@ fn errors_beyond_the_catalogue_are_said_to_be_meant() {
 }
 
 #[test]
-fn a_document_of_what_was_used() {
+fn the_document_lists_the_used_parts() {
     let policy = read(
         r#"{"10":{"severity":"info"},"20":{"reboot_threshold":9},"20.1":{"severity":"ignore"}}"#,
     );

@@ -257,7 +257,7 @@ fn a_condition_that_was_renamed_is_removed_at_once() {
 }
 
 #[test]
-fn a_condition_that_somebody_took_is_taken_back() {
+fn a_condition_that_another_client_changed_is_restored() {
     let mut server = Server::new("{}");
     server.apply(&xid(), T);
     server.view.own.conditions.remove("GpudXidError");

@@ -56,7 +56,7 @@ fn a_status_is_read_with_its_message_and_its_time_to_wait() {
         })),
     ] {
         headers.insert("grpc-status-details-bin", encoded.parse().unwrap());
-        let found = Status {
+        let found = GrpcStatus {
             code: 14,
             message: "busy, 100% ü".into(),
             retry_after: Some(Duration::from_millis(7500)),
@@ -73,7 +73,7 @@ fn a_status_is_read_with_its_message_and_its_time_to_wait() {
 }
 
 fn judge(code: u32, message: &str, retry_after: Option<Duration>) -> Result<(), DeliveryError> {
-    let status = Status {
+    let status = GrpcStatus {
         code,
         message: message.into(),
         retry_after,

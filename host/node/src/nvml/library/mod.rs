@@ -516,7 +516,7 @@ fn optional<T>(answer: Answer<T>) -> Answer<Option<T>> {
     }
 }
 
-/// What a GPU may not support. All other trouble is passed on.
+/// Turns "not supported" into `None`. All other errors are returned.
 fn supported<T>(answer: Answer<T>) -> Answer<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! What to do with a node, given what gpud and Slurm say of it.
+//! Decides what to do with a node, from the states of gpud and Slurm.
 
 use super::node::SlurmNode;
 

@@ -1,4 +1,4 @@
-//! Asks and tells slurmctld, through Slurm's own program.
+//! Reads and changes nodes in slurmctld, through Slurm's own program.
 
 use std::{
     env,
@@ -41,7 +41,7 @@ const COMPLAINT: usize = 200;
 pub struct Scontrol(PathBuf);
 
 impl Scontrol {
-    /// Takes the one that was named, else the first one in the usual folders. Root runs none that somebody else can change.
+    /// Takes the one that was named, else the first one in the usual folders. Root runs none that another user can change.
     ///
     /// # Errors
     /// There is none, or it cannot be trusted.

@@ -143,7 +143,7 @@ async fn degraded_drains_where_that_was_asked_for() {
 
 /// A healthy node must not be drained by Slurm because of the status of this command.
 #[tokio::test]
-async fn trouble_with_slurm_is_said_and_does_not_drain() {
+async fn a_failure_of_slurm_is_reported_and_drains_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = scontrol(folder.path(), None);
     let exit = answer(&options(path.clone()), &verdict("healthy")).await;

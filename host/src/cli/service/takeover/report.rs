@@ -1,4 +1,4 @@
-//! What `gpud up` says of a GPUd whose place it takes. Pure.
+//! The report of `gpud up` about the GPUd that it replaces. No I/O.
 
 use std::{fmt, path::PathBuf};
 

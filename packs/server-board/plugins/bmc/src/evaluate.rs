@@ -35,7 +35,7 @@ const SILENT_LEAK_EVENT: &str = "bmc_leak_sensor_silent";
 const UNREADABLE: &str = "bmc_unreadable";
 
 /// Leak sensors that gave a reading at some time, by name.
-pub type Known = BTreeSet<String>;
+pub type KnownLeakSensors = BTreeSet<String>;
 
 /// Most of them; the host takes 64 KiB of a value.
 const MAX_KNOWN: usize = 512;
@@ -45,7 +45,7 @@ pub fn judge(
     context: &CheckContext,
     config: &Config,
     sensors: Result<&[Sensor], &str>,
-    known: &mut Known,
+    known: &mut KnownLeakSensors,
     before: &Memory,
 ) -> (Report, Memory) {
     match sensors {
@@ -154,7 +154,7 @@ struct Leaks {
     silent: u64,
 }
 
-fn leaks(config: &Config, sensors: &[&Sensor], known: &mut Known) -> Leaks {
+fn leaks(config: &Config, sensors: &[&Sensor], known: &mut KnownLeakSensors) -> Leaks {
     let mut all = Leaks::default();
     let mut heard = BTreeSet::new();
     let is_leak_sensor = |sensor: &&&Sensor| names::any_fits(&config.leak, &sensor.name);

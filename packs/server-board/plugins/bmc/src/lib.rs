@@ -18,7 +18,7 @@ use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use config::{Config, SCHEMA};
-use evaluate::Known;
+use evaluate::KnownLeakSensors;
 
 /// Where ipmitool looks for the device.
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
@@ -35,7 +35,7 @@ const FREEIPMI: [&str; 6] = [
     "--sdr-cache-recreate",
 ];
 const INTERVAL: u64 = 2 * 60;
-/// Where the leak sensors that gave a reading are kept.
+/// The key of the stored leak sensors that gave a reading.
 const KNOWN: &str = "leak-sensors";
 
 struct ServerBmc;
@@ -54,7 +54,9 @@ impl Checker for ServerBmc {
             return Ok(findings::unsupported(context, reason));
         };
         let saved = state::get_string(KNOWN)?;
-        let restored = saved.as_deref().map(serde_json::from_str::<Known>);
+        let restored = saved
+            .as_deref()
+            .map(serde_json::from_str::<KnownLeakSensors>);
         let mut known = restored.and_then(Result::ok).unwrap_or_default();
         let kept = known.clone();
         let before = Memory::load()?;

@@ -16,7 +16,7 @@ const MAX_LINE: usize = 512;
 /// Longest name and state, bytes.
 const MAX_TEXT: usize = 64;
 
-/// What a list is of.
+/// The kinds of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Supply,

@@ -15,7 +15,7 @@ use config::{Config, SCHEMA};
 use extra::Extra;
 use watch::Watch;
 
-/// Where [`Watch`] is kept.
+/// The key of the stored [`Watch`].
 const WATCH: &str = "watch";
 
 struct ServerHwmon;
@@ -49,7 +49,7 @@ impl Checker for ServerHwmon {
 
 gpud_sdk::export!(ServerHwmon: Descriptor::new(
     "server-hwmon",
-    "Temperatures, fans and voltages of the board, held against its limits",
+    "Temperatures, fans and voltages of the board, compared with its limits",
 )
 .set_healthy_marks()
 .metric(evaluate::TEMPERATURE, "Temperature by chip and sensor (degrees Celsius)")

@@ -139,7 +139,7 @@ pub fn judge(
                 window / 3_600
             );
             found.push(
-                Finding::degraded(format!("{id} mended"), "server_memory_corrected", text)
+                Finding::degraded(format!("{id} corrected"), "server_memory_corrected", text)
                     .action(RepairAction::HardwareInspection, REPLACE)
                     .about("dimm", name),
             );
@@ -284,11 +284,11 @@ mod tests {
                 1,
             ),
         ] {
-            let (found, said, told) = run(config, &checks);
+            let (found, said, reported) = run(config, &checks);
             assert_eq!(
-                (found, said.as_str(), told.len()),
+                (found, said.as_str(), reported.len()),
                 (health, reason, events),
-                "{told:?}"
+                "{reported:?}"
             );
         }
     }

@@ -14,7 +14,7 @@ use evaluate::{Config, SCHEMA};
 const MAX_FILE_BYTES: u32 = 4_096;
 /// Four files of each DIMM; the largest machines have 128 DIMMs.
 const MAX_FILES: u32 = 4_096;
-/// Where the counters of the last check are kept.
+/// The key of the stored counters of the last check.
 const COUNTERS: &str = "counters";
 
 struct ServerMemory;

@@ -60,7 +60,7 @@ pub struct Page {
     pub document: Value,
 }
 
-/// What was read.
+/// The values that were read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
     /// The resources.

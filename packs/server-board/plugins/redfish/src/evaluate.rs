@@ -33,13 +33,13 @@ const MAX_SEEN: usize = 256;
 
 /// Which log entries are no news.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenEntries {
     /// Entries of the last reading; nothing before the first.
     ids: Option<BTreeSet<String>>,
 }
 
-impl Seen {
-    /// From what [`Seen::save`] gave.
+impl SeenEntries {
+    /// From what [`SeenEntries::save`] gave.
     pub fn restore(saved: Option<&str>) -> Self {
         saved
             .and_then(|saved| serde_json::from_str(saved).ok())
@@ -66,7 +66,7 @@ pub fn judge(
     context: &CheckContext,
     config: &Config,
     tree: Result<&Tree, &str>,
-    seen: &mut Seen,
+    seen: &mut SeenEntries,
     before: &Memory,
 ) -> (Report, Memory) {
     let tree = match tree {

@@ -15,7 +15,7 @@ use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use config::{Config, SCHEMA};
-use evaluate::Seen;
+use evaluate::SeenEntries;
 
 /// How it ends where nothing is configured.
 const NOT_CONFIGURED: i32 = 66;
@@ -56,7 +56,7 @@ impl Checker for ServerRedfish {
             return Err(error.into());
         }
         let saved = state::get_string(SEEN)?;
-        let mut seen = Seen::restore(saved.as_deref());
+        let mut seen = SeenEntries::restore(saved.as_deref());
         let before = Memory::load()?;
         let tree = tree.as_ref().map_err(String::as_str);
         let (report, after) = evaluate::judge(context, &config, tree, &mut seen, &before);

@@ -10,7 +10,7 @@ const MAX_PARTS: usize = 1_024;
 /// Longest text of a name, bytes.
 const MAX_TEXT: usize = 64;
 
-/// What a part is.
+/// The kinds of parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A GPU or another accelerator.

@@ -10,7 +10,7 @@ const MAX_DISKS: usize = 256;
 
 /// Of one disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Disk {
+struct DiskCounters {
     serial: String,
     errors: Option<Samples>,
     cable: Option<Samples>,
@@ -18,7 +18,7 @@ struct Disk {
 
 /// The state that is retained from check to check, by the disk's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Counters(BTreeMap<String, Disk>);
+pub struct Counters(BTreeMap<String, DiskCounters>);
 
 /// Growth within the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,9 +78,9 @@ impl Counters {
         }
         let disk = self.0.entry(name.to_owned()).or_default();
         if disk.serial != serial {
-            *disk = Disk {
+            *disk = DiskCounters {
                 serial: serial.to_owned(),
-                ..Disk::default()
+                ..DiskCounters::default()
             };
         }
         let grown = |samples: &mut Option<Samples>, count: Option<u64>| {

@@ -37,7 +37,7 @@ pub const SCHEMA: &str = r#"{
       "type": "integer", "minimum": 0, "maximum": 255, "default": 90
     },
     "spare_margin_percent": {
-      "description": "How close spare blocks may come to the disk's own threshold (NVMe).",
+      "description": "How close spare blocks may get to the disk's own threshold (NVMe).",
       "type": "integer", "minimum": 0, "maximum": 100, "default": 5
     },
     "max_replaced_sectors": {
@@ -117,9 +117,9 @@ impl Config {
     }
 }
 
-/// What a disk said.
+/// The answer of a disk.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum DiskAnswer {
     /// This.
     Health(Box<(Health, Wear)>),
     /// Nothing, since it sleeps and was not woken up.
@@ -134,7 +134,7 @@ pub struct Disk {
     /// Below `/dev`, or a controller's device and a number.
     pub name: String,
     /// What it said.
-    pub said: Said,
+    pub said: DiskAnswer,
 }
 
 /// Judges one reading.
@@ -146,8 +146,9 @@ pub fn judge(
     before: &Memory,
 ) -> (Report, Memory) {
     if context.trigger == Trigger::SetHealthy {
-        let told = |disk: &Disk| !matches!(disk.said, Said::Nothing(_));
-        counters.forget_all_but(|name| disks.iter().any(|disk| disk.name == name && told(disk)));
+        let answered = |disk: &Disk| !matches!(disk.said, DiskAnswer::Nothing(_));
+        counters
+            .forget_all_but(|name| disks.iter().any(|disk| disk.name == name && answered(disk)));
     }
     let mut found = Vec::new();
     let mut silent: Vec<&str> = Vec::new();
@@ -156,9 +157,9 @@ pub fn judge(
     for Disk { name, said } in disks {
         match said {
             _ if config.ignores(name) => {}
-            Said::Health(told) => {
+            DiskAnswer::Health(answer) => {
                 known += 1;
-                let (health, wear) = told.as_ref();
+                let (health, wear) = answer.as_ref();
                 let growth = counters.take(
                     context.now / 1000,
                     config.window_seconds,
@@ -169,15 +170,15 @@ pub fn judge(
                 );
                 found.extend(judged(config, name, health, wear, growth));
             }
-            Said::Asleep => {
+            DiskAnswer::Asleep => {
                 asleep += 1;
                 silent.push(name);
             }
-            Said::Nothing(why) if counters.knows(name) => {
+            DiskAnswer::Nothing(why) if counters.knows(name) => {
                 silent.push(name);
-                found.push(not_told(counters, name, clip(why)));
+                found.push(not_reported(counters, name, clip(why)));
             }
-            Said::Nothing(why) => untold.push(format!("{name}: {why}")),
+            DiskAnswer::Nothing(why) => untold.push(format!("{name}: {why}")),
         }
     }
     let gone: Vec<String> = counters
@@ -187,7 +188,7 @@ pub fn judge(
         .collect();
     for name in &gone {
         silent.push(name);
-        found.push(not_told(counters, name, "the disk is gone"));
+        found.push(not_reported(counters, name, "the disk is gone"));
     }
     let there = known + asleep;
     if there < config.expected {
@@ -223,7 +224,7 @@ pub fn judge(
     (shown(report, disks), after)
 }
 
-fn not_told(counters: &Counters, name: &str, why: &str) -> Finding {
+fn not_reported(counters: &Counters, name: &str, why: &str) -> Finding {
     let who = match counters.serial(name) {
         Some(serial) => format!("{name} (serial {serial})"),
         None => name.to_owned(),
@@ -355,8 +356,10 @@ fn counted(
 fn shown(mut report: Report, disks: &[Disk]) -> Report {
     let mut shown = Vec::new();
     for Disk { name, said } in disks {
-        let Said::Health(told) = said else { continue };
-        let (health, wear) = told.as_ref();
+        let DiskAnswer::Health(answer) = said else {
+            continue;
+        };
+        let (health, wear) = answer.as_ref();
         let passed = health.passed.map(|passed| f64::from(u8::from(passed)));
         for (metric, value) in [
             (PASSED, passed),

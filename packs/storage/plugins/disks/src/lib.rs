@@ -16,7 +16,7 @@ use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use counters::Counters;
-use evaluate::{Config, Disk, SCHEMA, Said};
+use evaluate::{Config, Disk, DiskAnswer, SCHEMA};
 
 /// Disks that are asked.
 const MAX_DISKS: usize = 128;
@@ -56,20 +56,20 @@ impl Checker for StorageDisks {
             let mut said = if silent < MAX_SILENT {
                 ask(&target, &mut silent)?
             } else {
-                Some(Said::Nothing(
+                Some(DiskAnswer::Nothing(
                     "not asked, since others do not answer".to_owned(),
                 ))
             };
             programs |= said.is_some();
             // A controller knows the bays of the disks behind it.
-            if let Some(Said::Health(told)) = &mut said
+            if let Some(DiskAnswer::Health(answer)) = &mut said
                 && let Some(bay) = bays.get(&target.name)
             {
-                told.0.bay.clone_from(bay);
+                answer.0.bay.clone_from(bay);
             }
             match said {
                 // A virtual drive of a controller, whose disks are asked one by one.
-                Some(Said::Nothing(why)) if behind && why.contains("megaraid") => {}
+                Some(DiskAnswer::Nothing(why)) if behind && why.contains("megaraid") => {}
                 Some(said) => disks.push(Disk {
                     name: target.name,
                     said,
@@ -77,12 +77,12 @@ impl Checker for StorageDisks {
                 None => {}
             }
         }
-        let told = disks
+        let any_health = disks
             .iter()
-            .any(|disk| matches!(disk.said, Said::Health(_)));
-        if !told && was_none && config.expected == 0 {
+            .any(|disk| matches!(disk.said, DiskAnswer::Health(_)));
+        if !any_health && was_none && config.expected == 0 {
             let reason = match disks.iter().find_map(|disk| match &disk.said {
-                Said::Nothing(why) => Some(format!("{}: {why}", disk.name)),
+                DiskAnswer::Nothing(why) => Some(format!("{}: {why}", disk.name)),
                 _ => None,
             }) {
                 _ if !programs => {
@@ -134,7 +134,7 @@ fn targets() -> Result<Vec<Target>, AccessError> {
 }
 
 /// Nothing where there is no program for it.
-fn ask(target: &Target, silent: &mut u32) -> Result<Option<Said>, AccessError> {
+fn ask(target: &Target, silent: &mut u32) -> Result<Option<DiskAnswer>, AccessError> {
     let device = target.kind.as_ref().map(|kind| format!("--device={kind}"));
     let mut arguments = vec![
         "--json=c",
@@ -147,7 +147,7 @@ fn ask(target: &Target, silent: &mut u32) -> Result<Option<Said>, AccessError> {
     arguments.extend(["--log=error", "--log=defects"]);
     arguments.extend(device.as_deref());
     arguments.push(&target.path);
-    let told = match ask::ask("smartctl", &arguments, SECONDS)? {
+    let health = match ask::ask("smartctl", &arguments, SECONDS)? {
         // Its status has bits for what it found, too.
         Answer::Said(said) => {
             health::smartctl(&said.stdout).map(|health| (health, wear::smartctl(&said.stdout)))
@@ -170,10 +170,10 @@ fn ask(target: &Target, silent: &mut u32) -> Result<Option<Said>, AccessError> {
             Err(why)
         }
     };
-    Ok(Some(match told {
-        Ok(told) => Said::Health(Box::new(told)),
-        Err(why) if why.contains("STANDBY") || why.contains("SLEEP") => Said::Asleep,
-        Err(why) => Said::Nothing(why),
+    Ok(Some(match health {
+        Ok(answer) => DiskAnswer::Health(Box::new(answer)),
+        Err(why) if why.contains("STANDBY") || why.contains("SLEEP") => DiskAnswer::Asleep,
+        Err(why) => DiskAnswer::Nothing(why),
     }))
 }
 

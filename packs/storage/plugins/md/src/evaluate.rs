@@ -179,7 +179,7 @@ fn judged(array: &Array, detail: &Detail) -> Option<Finding> {
     Some(finding.about("array", name).from_file("/proc/mdstat"))
 }
 
-/// What an array lacks, in words.
+/// Describes what an array lacks.
 fn words(array: &Array, detail: &Detail) -> String {
     let Array { name, level, .. } = array;
     let faulty = faulty(array, detail);

@@ -28,7 +28,7 @@ const MAX_ROWS: usize = 512;
 /// Longest text that is taken, bytes.
 const MAX_TEXT: usize = 128;
 
-/// What the lines belong to.
+/// The parts that lines belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Controller,

@@ -102,7 +102,7 @@ impl Disk {
     }
 }
 
-/// What the controllers say.
+/// The answers of the controllers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
     /// Those that gave data.

@@ -64,7 +64,7 @@ const (
 	SetHealthyMode_Other uint8 = 3
 )
 
-// What an operator's set-healthy does.
+// What an operator's set-healthy does to a component.
 type SetHealthyMode struct {
 	tag   uint8
 	value any
@@ -126,9 +126,9 @@ type ComponentDescriptor struct {
 	Extra []witTypes.Tuple2[string, string]
 }
 
-// What a plugin is.
+// Describes a plugin.
 type Descriptor struct {
-	// The plugin's own version, for people.
+	// The plugin's own version, for people to read.
 	Version string
 	// Its components; at least one, at most 64.
 	Components []ComponentDescriptor

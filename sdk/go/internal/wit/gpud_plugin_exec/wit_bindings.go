@@ -18,17 +18,17 @@ import (
 type AccessError = gpud_plugin_types.AccessError
 type Pairs = []witTypes.Tuple2[string, string]
 
-// How to run.
+// How to run a script or program.
 type Options struct {
 	// Milliseconds until the whole process group is killed; at most the call's own remaining time.
 	TimeoutMs uint32
-	// Bytes kept of each of stdout and stderr; at most 4 MiB.
+	// Bytes returned of each of stdout and stderr; at most 4 MiB.
 	MaxOutputBytes uint32
 	// Additional environment: only names that the grant lists in `env`, else the call is `denied`.
 	Environment []witTypes.Tuple2[string, string]
 }
 
-// What came of it.
+// The outcome of a run.
 type Output struct {
 	// Exit code; absent when a signal ended it.
 	ExitCode witTypes.Option[int32]

@@ -35,13 +35,13 @@ type Message struct {
 	Dictionary witTypes.Option[[]witTypes.Tuple2[string, string]]
 }
 
-// What a look back found.
+// The result of a search in the kernel log.
 type LookBack struct {
 	// Matching messages, oldest first; if there were more than asked for, the newest.
 	Messages []Message
-	// How many records were looked at.
+	// How many records were examined.
 	Scanned uint64
-	// How many records could not be understood.
+	// How many records could not be parsed.
 	Unparsable uint64
 }
 

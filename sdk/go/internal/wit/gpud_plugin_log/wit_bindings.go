@@ -23,7 +23,7 @@ const (
 	Level_Error uint8 = 3
 )
 
-// How loud.
+// Severity of a line of the log.
 type Level = uint8
 
 //go:wasmimport gpud:plugin/log@0.1.0 write

@@ -58,7 +58,7 @@ func MakeEndpointLoopback(value uint16) Endpoint {
 
 // An HTTP/1.1 GET request.
 type Request struct {
-	// Where to.
+	// The service to ask.
 	Endpoint Endpoint
 	// Path with query, beginning with `/`.
 	Path string
@@ -70,7 +70,7 @@ type Request struct {
 	TimeoutMs uint32
 }
 
-// Its answer.
+// The answer to the request.
 type Response struct {
 	// Status code.
 	Status uint16
@@ -91,11 +91,11 @@ type GrpcRequest struct {
 	Message []uint8
 	// Largest response message accepted, in bytes; at most 4 MiB.
 	MaxMessageBytes uint32
-	// Milliseconds for the whole exchange; the service is told, too.
+	// Milliseconds for the whole exchange; the service receives this deadline as well.
 	TimeoutMs uint32
 }
 
-// Its answer.
+// The answer to the request.
 type GrpcResponse struct {
 	// Status code of gRPC. 0 is success, 12 a method that the service does not have, 14 unavailable.
 	Status uint32

@@ -22,16 +22,16 @@ type UnixMillis = uint64
 const (
 	// Loaded, and devices could be enumerated.
 	Library_Loaded uint8 = 0
-	// No library or no driver on this machine; the text says what was looked for.
+	// No library or no driver on this machine; the text names the files that were tried.
 	Library_NotFound uint8 = 1
 	// Loaded, but initialisation or enumeration failed; the text is NVML's.
 	Library_Failed uint8 = 2
-	// Nothing can be said yet, because the driver is still being started; or a case of a later version. The text
+	// Not known yet, because the driver is still being started; or a case of a later version. The text
 	// is for a person.
 	Library_Other uint8 = 3
 )
 
-// What is known of the library.
+// The state of the library.
 type Library struct {
 	tag   uint8
 	value any
@@ -75,7 +75,7 @@ func MakeLibraryOther(value string) Library {
 	return Library{Library_Other, value}
 }
 
-// Who a GPU is.
+// The identity of a GPU.
 type Identity struct {
 	// Position in NVML's order.
 	Index uint32
@@ -105,7 +105,7 @@ type Identity struct {
 type MemoryInfo struct {
 	// All.
 	Total uint64
-	// Kept by the driver; 0 where only version 1 of the call works.
+	// Reserved by the driver; 0 where only version 1 of the call works.
 	Reserved uint64
 	// Free.
 	Free uint64
@@ -132,7 +132,7 @@ const (
 	Clock_Video uint8 = 3
 )
 
-// Which clock.
+// A clock of a GPU.
 type Clock = uint8
 
 // Milliwatts; absent where not supported.
@@ -152,7 +152,7 @@ const (
 	TemperatureSensor_Memory uint8 = 1
 )
 
-// Which temperature.
+// A temperature sensor of a GPU.
 type TemperatureSensor = uint8
 
 const (
@@ -166,7 +166,7 @@ const (
 	TemperatureThreshold_GpuMax uint8 = 3
 )
 
-// Which threshold.
+// A temperature threshold of a GPU.
 type TemperatureThreshold = uint8
 
 // ECC switched on.
@@ -194,7 +194,7 @@ const (
 	EccPeriod_Aggregate uint8 = 1
 )
 
-// Since when errors are counted.
+// The time over which errors are counted.
 type EccPeriod = uint8
 
 const (
@@ -216,7 +216,7 @@ const (
 	MemoryLocation_Sram uint8 = 7
 )
 
-// Where, by NVML's `nvmlMemoryLocation_t`.
+// A place of memory, by NVML's `nvmlMemoryLocation_t`.
 type MemoryLocation = uint8
 
 // Row remapping.
@@ -327,7 +327,7 @@ type Nvlink struct {
 	Errors witTypes.Option[NvlinkErrors]
 }
 
-// What a process used lately, percent.
+// Recent usage of a GPU by a process, percent.
 type ProcessUtilization struct {
 	// Process id.
 	Pid uint32
@@ -434,7 +434,7 @@ const (
 	Question_FieldValue uint8 = 23
 )
 
-// A question that can be asked of all GPUs at once, by the function of `device` that it stands for.
+// A question to all GPUs at once, by the function of `device` with the same answer.
 type Question struct {
 	tag   uint8
 	value any
@@ -794,7 +794,7 @@ func MakeAnswerPcieLink(value PcieLink) Answer {
 	return Answer{Answer_PcieLink, value}
 }
 
-// What one GPU answered.
+// The answers of one GPU.
 type GpuAnswers struct {
 	// Position in NVML's order.
 	Index uint32

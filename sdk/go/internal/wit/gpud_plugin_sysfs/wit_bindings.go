@@ -29,7 +29,7 @@ const (
 	FileKind_Special uint8 = 3
 )
 
-// What a directory entry is.
+// The kind of a directory entry.
 type FileKind = uint8
 
 // One entry of a directory.
@@ -50,9 +50,9 @@ type FileStat struct {
 	Mode uint32
 	// Last change of the content.
 	Modified uint64
-	// Major number of the device that the file lies on.
+	// Major number of the device that holds the file.
 	DeviceMajor uint32
-	// Minor number of the device that the file lies on.
+	// Minor number of the device that holds the file.
 	DeviceMinor uint32
 	// Owner.
 	Uid uint32

@@ -117,7 +117,7 @@ type SuggestedActions struct {
 	RepairActions []RepairAction
 }
 
-// One GPU, by whatever is known of it.
+// One GPU, by its known identifiers.
 type GpuId struct {
 	// NVML UUID, `GPU-…`.
 	Uuid witTypes.Option[string]
@@ -432,7 +432,7 @@ type Event struct {
 	Subject witTypes.Option[Subject]
 	// What it was drawn from; at most 64.
 	Evidence []Evidence
-	// Facts kept with it, given back by `history`.
+	// Facts stored with it; `history` returns them.
 	ExtraInfo []witTypes.Tuple2[string, string]
 	// How repeats are counted. Without it, equal events of one second are one.
 	Merge witTypes.Option[MergeRule]
@@ -443,9 +443,9 @@ type Event struct {
 const (
 	// The value as it is now.
 	MetricKind_Gauge uint8 = 0
-	// An amount, not negative, to add to a count that the host keeps: a guest starts afresh at every call.
+	// An amount, not negative, to add to a count that the host stores: a guest starts afresh at every call.
 	MetricKind_Counter uint8 = 1
-	// One observation for a histogram that the host keeps; its buckets stand in the descriptor.
+	// One observation for a histogram that the host stores; its buckets are in the descriptor.
 	MetricKind_Histogram uint8 = 2
 	// A kind of a later version; treated as a gauge.
 	MetricKind_Other uint8 = 3
@@ -508,11 +508,11 @@ type Report struct {
 	Extra []witTypes.Tuple2[string, string]
 }
 
-// A source that was waited for.
+// A source that did not answer in time.
 type TimeoutInfo struct {
 	// What was asked.
 	What string
-	// How long was waited, in milliseconds.
+	// How long the host waited, in milliseconds.
 	AfterMs uint64
 	// When the source last answered, if it ever did.
 	LastGood witTypes.Option[uint64]
@@ -524,7 +524,7 @@ type SizeInfo struct {
 	What string
 	// Its size in bytes (or entries), at least as far as it was counted.
 	Size uint64
-	// The limit that it broke.
+	// The limit that it exceeded.
 	Limit uint64
 }
 
@@ -541,7 +541,7 @@ const (
 	AccessError_TimedOut uint8 = 4
 	// The device behind the source is gone (GPU lost).
 	AccessError_SourceLost uint8 = 5
-	// The device behind the source wants a reset.
+	// The device behind the source needs a reset.
 	AccessError_NeedsReset uint8 = 6
 	// The argument cannot be used.
 	AccessError_InvalidArgument uint8 = 7
@@ -552,7 +552,7 @@ const (
 )
 
 // Why a source of the machine gave no answer. Trouble with a source is not trouble with the node: let it pass
-// through (`?`) and the host says so honestly, instead of calling the node healthy or broken.
+// through (`?`) and the host reports the source, instead of calling the node healthy or broken.
 type AccessError struct {
 	tag   uint8
 	value any
@@ -664,7 +664,7 @@ func MakeAccessErrorOther(value string) AccessError {
 }
 
 const (
-	// A source did not answer. The host makes an honest state of it.
+	// A source did not answer. The host makes a state that names the source.
 	CheckError_Source uint8 = 0
 	// The checker failed; the text says how.
 	CheckError_Failed uint8 = 1
@@ -718,7 +718,7 @@ const (
 	Trigger_Startup uint8 = 0
 	// Its interval.
 	Trigger_Scheduled uint8 = 1
-	// A person or a script asked.
+	// A person or a script requested it.
 	Trigger_Manual uint8 = 2
 	// Its own events were stored.
 	Trigger_Event uint8 = 3
@@ -764,9 +764,9 @@ func MakeTriggerOther(value string) Trigger {
 	return Trigger{Trigger_Other, value}
 }
 
-// What a call may know of the moment. Together with the answers of the imports it determines the report.
+// The circumstances of a call. Together with the answers of the imports they determine the report.
 type CheckContext struct {
-	// The component of the descriptor that is meant.
+	// The descriptor's component to check.
 	Component string
 	// Now.
 	Now uint64

@@ -1,4 +1,4 @@
-//! Spare ports, slow ports, devices that are gone or cannot be read.
+//! Spare ports, slow ports, devices that disappeared or cannot be read.
 
 use super::*;
 
@@ -178,7 +178,7 @@ fn all_devices_gone_is_the_worst() {
 
 /// Virtual functions come and go; what nobody misses is forgotten.
 #[test]
-fn a_device_that_nobody_misses_is_forgotten() {
+fn a_device_without_a_missing_port_is_forgotten() {
     let map = Map::eight();
     map.up("mlx5_8");
     let mut story = Story::of(map, want(8, 400));
@@ -252,7 +252,7 @@ fn an_unreadable_port_is_not_blamed() {
         .map
         .break_folder(ROOT, AccessError::Denied(ROOT.into()));
     assert_eq!(story.until("09:30:00"), bad(NOT_LOADED));
-    story.machine.map.mend_folders();
+    story.machine.map.repair_folders();
     story.machine.map.up("mlx5_3");
     assert_eq!(story.until("09:30:00"), ok());
 }

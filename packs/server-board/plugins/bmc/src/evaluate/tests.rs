@@ -8,7 +8,7 @@ type Answer = Result<&'static str, &'static str>;
 fn run(config: &str, checks: &[Answer]) -> (Vec<(Health, String)>, Vec<String>) {
     let context = test_context("server-bmc", 1_000);
     let config = Config::parse(config).unwrap();
-    let (mut known, mut memory) = (Known::default(), Memory::default());
+    let (mut known, mut memory) = (KnownLeakSensors::default(), Memory::default());
     let (mut states, mut events) = (Vec::new(), Vec::new());
     for check in checks {
         let sensors = check.map(elist::parse);
@@ -229,7 +229,7 @@ fn a_leak_has_a_state_of_its_own_that_stays() {
         &context,
         &config,
         Ok(&sensors),
-        &mut Known::default(),
+        &mut KnownLeakSensors::default(),
         &Memory::default(),
     );
     assert_eq!(report.states[0].health, Health::Healthy);

@@ -106,11 +106,11 @@ fn troubles_last_until_someone_looks() {
             0,
         ),
     ] {
-        let (found, said, told) = run(config, &checks);
+        let (found, said, reported) = run(config, &checks);
         assert_eq!(
-            (found, said.as_str(), told.len()),
+            (found, said.as_str(), reported.len()),
             (health, reason, events),
-            "{told:?}"
+            "{reported:?}"
         );
     }
 }

@@ -32,8 +32,8 @@ pub struct Meaning {
     pub is_known: bool,
 }
 
-/// What is said of a part.
-enum Said {
+/// The reported state of a part.
+enum PartReport {
     /// It is in this state of the catalogue.
     Is(&'static str),
     /// It is no longer in this state.
@@ -42,7 +42,7 @@ enum Said {
     Well,
 }
 
-use Said::{Is, Over, Well};
+use PartReport::{Is, Over, Well};
 
 /// Reads a sentence without its full stop; `part` is Dell's name of the part, where there is one.
 pub fn read(text: &str, part: &str) -> Meaning {
@@ -62,7 +62,7 @@ pub fn read(text: &str, part: &str) -> Meaning {
         .unwrap_or_else(|| unknown(lower, part))
 }
 
-fn meaning(sensor: &str, said: Said) -> Meaning {
+fn meaning(sensor: &str, said: PartReport) -> Meaning {
     let (what, asserted, is_well) = match said {
         Is(words) => (words, true, false),
         Over(words) => (words, false, false),

@@ -12,7 +12,7 @@ const LEAK: &str = include_str!("../../trees/supermicro-leak.json");
 fn run(config: &str, checks: &[Result<&str, &str>]) -> (Vec<(State, String)>, Vec<String>) {
     let context = test_context("server-redfish", 1_000);
     let config = Config::parse(config).unwrap();
-    let (mut seen, mut memory) = (Seen::default(), Memory::default());
+    let (mut seen, mut memory) = (SeenEntries::default(), Memory::default());
     let (mut states, mut events) = (Vec::new(), Vec::new());
     for check in checks {
         let tree = match check {
@@ -22,7 +22,7 @@ fn run(config: &str, checks: &[Result<&str, &str>]) -> (Vec<(State, String)>, Ve
         let tree = tree.as_ref().map_err(String::as_str);
         let (report, after) = judge(&context, &config, tree, &mut seen, &memory);
         memory = after;
-        seen = Seen::restore(Some(&seen.save()));
+        seen = SeenEntries::restore(Some(&seen.save()));
         events.extend(report.events.into_iter().map(|event| event.name));
         let all = report.states.into_iter();
         states = all.map(|state| (state.health, state.reason)).collect();

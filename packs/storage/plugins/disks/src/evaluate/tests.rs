@@ -25,11 +25,11 @@ fn disk(name: &str, text: &str) -> Disk {
     let health = health::smartctl(text).unwrap();
     Disk {
         name: name.to_owned(),
-        said: Said::Health(Box::new((health, wear::smartctl(text)))),
+        said: DiskAnswer::Health(Box::new((health, wear::smartctl(text)))),
     }
 }
 
-fn silent(name: &str, said: Said) -> Disk {
+fn silent(name: &str, said: DiskAnswer) -> Disk {
     Disk {
         name: name.to_owned(),
         said,
@@ -167,7 +167,10 @@ fn verdicts() {
         ),
         (
             "{}",
-            vec![silent("sdb", Said::Nothing("Unknown USB bridge".into()))],
+            vec![silent(
+                "sdb",
+                DiskAnswer::Nothing("Unknown USB bridge".into()),
+            )],
             State::Healthy,
             "disks in good health: 0; 1 do not report it (sdb: Unknown USB bridge)",
         ),
@@ -175,14 +178,14 @@ fn verdicts() {
             "{}",
             vec![
                 nvme(""),
-                silent("nvme0", Said::Nothing("no such device".into())),
+                silent("nvme0", DiskAnswer::Nothing("no such device".into())),
             ],
             State::Degraded,
             "nvme0 (serial S1) does not report its health any more (no such device)",
         ),
         (
             "{}",
-            vec![nvme(""), silent("nvme0", Said::Asleep)],
+            vec![nvme(""), silent("nvme0", DiskAnswer::Asleep)],
             State::Healthy,
             "disks in good health: 0; 1 asleep",
         ),

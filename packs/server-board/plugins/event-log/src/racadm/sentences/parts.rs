@@ -1,6 +1,6 @@
 //! Sentences about a part, by its kind: each reads those of one kind, in lower case.
 
-use super::Said::{Is, Over, Well};
+use super::PartReport::{Is, Over, Well};
 use super::words::{first, number_after, split, typed};
 use super::{Meaning, meaning};
 
