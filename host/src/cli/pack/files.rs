@@ -4,10 +4,13 @@
     reason = "files that the user named on the command line"
 )]
 
-use std::{fs, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+use std::{fs, io, path::Path};
 
 use crate::{
-    node::trusted::Opener,
+    node::trusted::{
+        Opener,
+        output::{self, FileMode},
+    },
     pack::{PackRefusal, SIGNATURE_FILE},
 };
 
@@ -21,23 +24,13 @@ pub fn read_text(path: &Path, max: usize) -> Result<String, PackRefusal> {
 
 /// A file that is not there yet.
 pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), PackRefusal> {
-    let wrong = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => PackRefusal(format!(
+    output::write_new(path, content, FileMode::Exact(mode)).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => PackRefusal(format!(
             "{} is there already; it is left as it is",
             path.display()
         )),
         _ => PackRefusal(format!("{}: {error}", path.display())),
-    };
-    let mut options = fs::File::options();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path)
-        .map_err(wrong)?;
-    file.write_all(content)
-        .and_then(|()| file.sync_all())
-        .map_err(wrong)
+    })
 }
 
 /// Refuses to put an archive without a signature in the place of one that has one, even of a damaged one.
@@ -57,19 +50,6 @@ pub fn keep_signed(path: &Path) -> Result<(), PackRefusal> {
 
 /// A file that takes the place of another one as a whole.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), PackRefusal> {
-    let wrong = |error: &dyn std::fmt::Display| PackRefusal(format!("{}: {error}", path.display()));
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(|error| wrong(&error))?;
-    beside.write_all(content).map_err(|error| wrong(&error))?;
-    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    beside
-        .as_file()
-        .set_permissions(readable)
-        .map_err(|error| wrong(&error))?;
-    beside.as_file().sync_all().map_err(|error| wrong(&error))?;
-    beside.persist(path).map_err(|error| wrong(&error))?;
-    Ok(())
+    output::replace(path, content, FileMode::Exact(0o644))
+        .map_err(|error| PackRefusal(format!("{}: {error}", path.display())))
 }

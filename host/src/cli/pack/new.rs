@@ -1,12 +1,15 @@
 //! `gpud pack new`: the folder of a pack that builds and tests at once, with one plugin.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     cli::{
         VERSION,
         plugin::{
-            new::{check_name, make, make_folder, write},
+            new::{check_name, fill, make_folder, write},
             templates::TemplateFile,
         },
         terminal::shown,
@@ -56,7 +59,7 @@ fn write_pack(language: &str, name: &str, folder: &Path) -> Result<(), String> {
     check_name(name)
         .and_then(|()| check_name(&plugin))
         .map_err(|why| format!("{why}; a plugin {plugin} is made with the pack"))?;
-    make_folder(folder, language)?;
+    let made = make_folder(folder, language)?;
     for (path, text) in FILES {
         let text = text
             .replace("{{name}}", name)
@@ -66,10 +69,13 @@ fn write_pack(language: &str, name: &str, folder: &Path) -> Result<(), String> {
             path: path.to_owned(),
             content: text.into_bytes(),
         };
-        write(folder, &file)?;
+        write(&made, folder, &file)?;
     }
-    make_folder(&folder.join("plugins"), language)?;
-    make(language, &plugin, &folder.join("plugins").join(&plugin))
+    let shown = folder.join("plugins").join(&plugin);
+    let plugins = made.create_folder(OsStr::new("plugins"));
+    let project = plugins.and_then(|plugins| plugins.create_folder(OsStr::new(&plugin)));
+    let project = project.map_err(|error| format!("{}: {error}", shown.display()))?;
+    fill(language, &plugin, &project, &shown)
 }
 
 #[cfg(test)]

@@ -1,12 +1,7 @@
 //! `gpud plugin new`: the folder of a plugin that builds, tests and runs at once.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "writes a new folder that the user named"
-)]
 
 use std::{
-    fs,
-    io::Write as _,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +9,10 @@ use super::{
     sdk::Sdk,
     templates::{self, TemplateFile},
 };
-use crate::cli::exit::Exit;
+use crate::{
+    cli::exit::Exit,
+    node::trusted::output::{FileMode, OutputFolder},
+};
 
 /// Longest name.
 const MAX_NAME: usize = 64;
@@ -38,12 +36,15 @@ pub fn new(
     )))
 }
 
-/// Makes the folder of a plugin, with the SDK that gpud brings.
+/// Writes the files of a plugin, with the SDK that gpud brings, into its new folder, which errors name as `shown`.
 ///
 /// # Errors
-/// There is no such template, the name is none, or the folder is there already.
-pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
-    make_with(language, name, folder, None)
+/// There is no such template, the name is none, or a file cannot be written.
+pub fn fill(language: &str, name: &str, folder: &OutputFolder, shown: &Path) -> Result<(), String> {
+    check_name(name)?;
+    check_language(language)?;
+    let files = templates::files(language, name);
+    files.iter().try_for_each(|file| write(folder, shown, file))
 }
 
 /// Makes the folder of a plugin, with the SDK from the packages of a folder if one is named.
@@ -58,8 +59,8 @@ fn make_with(language: &str, name: &str, folder: &Path, sdk: Option<&Path>) -> R
             sdk.fill(template)
         }
     };
-    make_folder(folder, language)?;
-    files.iter().try_for_each(|file| write(folder, file))
+    let made = make_folder(folder, language)?;
+    files.iter().try_for_each(|file| write(&made, folder, file))
 }
 
 fn check_language(language: &str) -> Result<(), String> {
@@ -77,33 +78,28 @@ fn check_language(language: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// There is no template for the language, or the folder is there already.
-pub fn make_folder(folder: &Path, language: &str) -> Result<(), String> {
+pub fn make_folder(folder: &Path, language: &str) -> Result<OutputFolder, String> {
     check_language(language)?;
-    fs::create_dir(folder).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
+    OutputFolder::create(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
             format!("{} is there already; nothing was written", folder.display())
         }
         _ => format!("{}: {error}", folder.display()),
     })
 }
 
-/// Writes a file of a new folder; one that begins as a script can be run.
+/// Writes a file of a new folder, which errors name as `shown`; one that begins as a script can be run.
 ///
 /// # Errors
 /// The system's, naming the file.
-pub fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
-    let path = folder.join(&file.path);
-    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(wrong)?;
-    }
-    let mut to = fs::File::create_new(&path).map_err(wrong)?;
-    to.write_all(&file.content).map_err(wrong)?;
-    if file.content.starts_with(b"#!") {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(wrong)?;
-    }
-    Ok(())
+pub fn write(folder: &OutputFolder, shown: &Path, file: &TemplateFile) -> Result<(), String> {
+    let mode = match file.content.starts_with(b"#!") {
+        true => FileMode::Exact(0o755),
+        false => FileMode::ByUmask,
+    };
+    folder
+        .write_new(Path::new(&file.path), &file.content, mode)
+        .map_err(|error| format!("{}: {error}", shown.join(&file.path).display()))
 }
 
 /// A name that is a component's, a package's and, with `_` for `-`, an identifier in all the languages.
@@ -131,7 +127,13 @@ pub fn check_name(name: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
+        make_with(language, name, folder, None)
+    }
 
     #[test]
     fn a_project_is_written_once() {

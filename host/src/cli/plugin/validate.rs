@@ -25,6 +25,7 @@ use crate::{
         Boot, Node,
         kmsg::KernelMessage,
         simulated::{Canned, Simulation},
+        temporary::TemporaryFolder,
     },
     runtime::{CallError, Limits, Plugin, Runtime},
 };
@@ -125,7 +126,7 @@ impl Points {
 /// No machine can be made up.
 pub async fn points(file: &ComponentFile, config: &Value) -> Result<Vec<Point>, String> {
     // Without any file, program or service.
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let folder = TemporaryFolder::create().map_err(|error| error.to_string())?;
     let simulation = Simulation {
         root: folder.path().to_owned(),
         now: NOW,
