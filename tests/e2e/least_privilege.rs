@@ -143,6 +143,28 @@ fn it_has_no_rights_and_still_sees_the_kernel_log() {
     assert_has_no_rights(daemon.pid());
 }
 
+/// Without code of built-in components it compiles them in a child, which is the program that runs: its path is closed to the
+/// user, and after an update it names another version.
+#[test]
+fn it_compiles_also_where_the_user_cannot_reach_the_program() {
+    if !can_be_others() {
+        return;
+    }
+    let (data, closed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
+    let program = closed.path().join("gpud");
+    fs::copy(env!("CARGO_BIN_EXE_gpud"), &program).unwrap();
+    let daemon = Start::new()
+        .program(&program)
+        .folder(data.path())
+        .arguments(&["--user=nobody", "--plugin-specs-file=", "--components=cpu"])
+        .spawn();
+    wait_until_ready(&daemon);
+    let log = daemon.log();
+    assert!(!log.contains("could not be compiled"), "{log}");
+    assert_has_no_rights(daemon.pid());
+}
+
 #[test]
 fn script_plugins_run_as_the_user_but_for_the_named_one() {
     if !can_be_others() {

@@ -102,3 +102,16 @@ fn compile_file(wasm_file: &Path, output: &Path) -> Result<(), String> {
     let code = compile(&wasm)?;
     output::write_private(output, &code).map_err(|error| format!("{}: {error}", output.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_child_is_the_program_that_runs_and_not_what_has_its_path() {
+        let Compiler::Child(program) = Compiler::of_this_program() else {
+            unreachable!("there is /proc");
+        };
+        assert_eq!(program, Path::new("/proc/self/exe"));
+    }
+}
