@@ -62,7 +62,7 @@ pub fn become_user(user: &User) -> Result<(), SourceError> {
     }
 }
 
-/// Takes [`ALIASES`] out of the environment where root runs this process and others can change the file: they would choose the
+/// Takes `HOSTALIASES` out of the environment where root runs this process and others can change the file: they would choose the
 /// machine to which gpud connects. Call this before any other thread is started.
 #[expect(unsafe_code, reason = "there is no safe way to change the environment")]
 pub fn forget_foreign_aliases() {

@@ -206,8 +206,9 @@ fn write(mut file: &File, content: &[u8]) -> io::Result<()> {
 
 /// Says which link root does not follow, and what to do.
 fn refused(error: TrustError) -> io::Error {
-    let TrustError::Refused(refusal) = error else {
-        return error.into();
+    let refusal = match error {
+        TrustError::Refused(refusal) => refusal,
+        io @ TrustError::Io { .. } => return io.into(),
     };
     let (kind, part) = (refusal.kind, refusal.part.display());
     io::Error::new(
