@@ -1,4 +1,4 @@
-//! Each variable of the environment that gpud reads has its row in docs/security.md: what it means where root was started
+//! Variables of the environment that gpud reads. Each has its row in docs/security.md: what it means where root was started
 //! with the environment of another user.
 
 use std::{
@@ -6,6 +6,8 @@ use std::{
     fs,
     path::Path,
 };
+
+use crate::daemon::gpud;
 
 /// Ways to the environment; the last one is that of exports.
 const READERS: [&str; 8] = [
@@ -191,5 +193,20 @@ fn each_variable_that_is_read_is_classified() {
                 "{file} names {name}, which has no row"
             );
         }
+    }
+}
+
+#[test]
+fn a_command_says_that_the_gpus_it_shows_are_made_up() {
+    for (value, is_said) in [("true", true), ("false", false)] {
+        let output = gpud()
+            .args(["scan", "--components=cpu"])
+            .env("GPUD_NVML_MOCK_ALL_SUCCESS", value)
+            .env("KMSG_FILE_PATH", "/dev/null")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let names_it = said.contains("made up") && said.contains("GPUD_NVML_MOCK_ALL_SUCCESS");
+        assert_eq!(names_it, is_said, "{said}");
     }
 }
