@@ -7,13 +7,14 @@ use std::{
         fs::{MetadataExt as _, PermissionsExt as _, chown},
         net::UnixStream,
     },
+    path::Path,
     process::Command,
 };
 
 use serde_json::Value;
 
 use crate::{
-    daemon::{Daemon, Start, eventually, inject, release},
+    daemon::{Daemon, Start, copy_program, eventually, inject, release},
     hostile_clients::can_be_others,
     spec_file::{Spec, plugin},
 };
@@ -153,7 +154,7 @@ fn it_compiles_also_where_the_user_cannot_reach_the_program() {
     let (data, closed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
     let program = closed.path().join("gpud");
-    fs::copy(env!("CARGO_BIN_EXE_gpud"), &program).unwrap();
+    copy_program(Path::new(env!("CARGO_BIN_EXE_gpud")), &program);
     let daemon = Start::new()
         .program(&program)
         .folder(data.path())
