@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{
     daemon::{Daemon, Start, copy_program, eventually, join, release},
-    hot_swap::guest,
+    hot_swap::{guest, rebuilt},
 };
 
 /// Bytes of the trailer behind the index.
@@ -156,7 +156,7 @@ fn after_an_update_a_daemon_compiles_with_the_program_that_it_still_is() {
     fs::write(at("other"), other).unwrap();
     fs::set_permissions(at("other"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::rename(at("other"), &program).unwrap();
-    put("probe.wasm", guest("counts_messages"));
+    put("probe.wasm", &rebuilt(guest("well_behaved"), 1));
     eventually("the new plugin is compiled", || {
         (digest() != before || other_ran.exists()).then_some(())
     });
