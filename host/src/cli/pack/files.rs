@@ -1,17 +1,16 @@
 //! Files that are read and written on behalf of the user who runs `gpud pack`.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "files that the user named on the command line"
-)]
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use crate::{
-    node::trusted::{
-        Opener,
-        output::{self, FileMode},
+    node::{
+        local_file,
+        trusted::{
+            Opener,
+            output::{self, FileMode},
+        },
     },
-    pack::{PackRefusal, SIGNATURE_FILE},
+    pack::{PackRefusal, SIGNATURE_FILE, archive::MAX_ARCHIVE},
 };
 
 /// A whole text file.
@@ -36,7 +35,7 @@ pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), PackRefus
 /// Refuses to put an archive without a signature in the place of one that has one, even of a damaged one.
 pub fn keep_signed(path: &Path) -> Result<(), PackRefusal> {
     // What cannot be read says so when it is written.
-    let there = fs::read(path).unwrap_or_default();
+    let there = local_file::read(path, MAX_ARCHIVE).unwrap_or_default();
     let name = SIGNATURE_FILE.as_bytes();
     match there.windows(name.len()).any(|part| part == name) {
         false => Ok(()),
@@ -52,4 +51,27 @@ pub fn keep_signed(path: &Path) -> Result<(), PackRefusal> {
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), PackRefusal> {
     output::replace(path, content, FileMode::Exact(0o644))
         .map_err(|error| PackRefusal(format!("{}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
+    use super::*;
+
+    /// What another user can put in the place of the archive that root is about to write.
+    #[test]
+    fn what_is_no_archive_is_neither_waited_for_nor_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        mkfifoat(CWD, &at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        symlink("/dev/zero", at("endless")).unwrap();
+        for name in ["pipe", "endless"] {
+            keep_signed(&at(name)).unwrap();
+            write_whole(&at(name), b"archive").unwrap();
+            assert!(fs::symlink_metadata(at(name)).unwrap().is_file(), "{name}");
+        }
+    }
 }
