@@ -5,11 +5,13 @@ use std::{env, process::ExitCode};
 use gpud::{
     cli::{self, CommandContext, Exit, Invocation, terminal::Terminal},
     executor, logging,
+    node::privileges,
     service::notify,
 };
 
 fn main() -> ExitCode {
     share_heaps();
+    privileges::forget_foreign_aliases();
     let (mut systemd, problem) = notify::take_from_environment();
     let mut invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,

@@ -9,7 +9,10 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::daemon::{Daemon, Start, join, release};
+use crate::{
+    daemon::{Daemon, Start, copy_program, eventually, join, release},
+    hot_swap::{guest, rebuilt},
+};
 
 /// Bytes of the trailer behind the index.
 const TRAILER: usize = 64;
@@ -126,4 +129,36 @@ fn a_damaged_release_compiles_what_it_runs_and_says_so() {
         assert!(daemon.log().contains(said), "{}", daemon.log());
         assert_eq!(daemon.state("cpu")["health"], "Healthy");
     }
+}
+
+/// The path of the program names another version then, whose command and engine may differ from those of the daemon.
+#[test]
+fn after_an_update_a_daemon_compiles_with_the_program_that_it_still_is() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let put = |name: &str, content: &[u8]| {
+        fs::write(at("new"), content).unwrap();
+        fs::rename(at("new"), at(name)).unwrap();
+    };
+    let (program, other_ran) = (at("gpud"), at("other-ran"));
+    copy_program(&release().program, &program);
+    put("probe.wasm", guest("well_behaved"));
+    let spec = "- plugin_name: probe\n  plugin_type: wasm\n  path: probe.wasm\n  interval: 1h\n";
+    put("specs.yaml", spec.as_bytes());
+    let daemon = Start::new()
+        .program(&program)
+        .arguments(&["--components=none", "--plugin-specs-file"])
+        .arguments(&[at("specs.yaml").to_str().unwrap()])
+        .ready();
+    let digest = || daemon.get("/v1/plugins")[0]["running_version"]["digest"].clone();
+    let before = digest();
+    let other = format!("#!/bin/sh\necho > {}\nexit 1\n", other_ran.display());
+    fs::write(at("other"), other).unwrap();
+    fs::set_permissions(at("other"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(at("other"), &program).unwrap();
+    put("probe.wasm", &rebuilt(guest("well_behaved"), 1));
+    eventually("the new plugin is compiled", || {
+        (digest() != before || other_ran.exists()).then_some(())
+    });
+    assert!(!other_ran.exists());
 }

@@ -83,6 +83,38 @@ fn what_leaves_its_script_ends_with_it() {
     });
 }
 
+/// Scripts are files that hold what an operator wrote, also after `kill -9`.
+#[test]
+fn scripts_of_a_killed_daemon_are_removed_by_the_next_one() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let (temporary, running, done) = (at("tmp"), at("running"), at("done"));
+    fs::create_dir(&temporary).unwrap();
+    let script = format!(
+        "echo $$ > {}\nwhile [ ! -e {} ]; do sleep 0.05; done",
+        running.display(),
+        done.display()
+    );
+    let spec = Spec::new(&plugin("waiter", "component", &script));
+    let path = spec.path();
+    let start = |specs: &str| {
+        Start::new()
+            .environment("TMPDIR", temporary.to_str().unwrap())
+            .arguments(&["--components=none", "--plugin-specs-file", specs])
+            .spawn()
+    };
+    let left = || fs::read_dir(&temporary).unwrap().count();
+    let daemon = start(path.to_str().unwrap());
+    pid_in(&running);
+    // Dropped, it is killed.
+    drop(daemon);
+    fs::write(&done, "").unwrap();
+    assert!(left() > 0, "the script was somewhere else");
+    let next = start("");
+    eventually("it answers", || next.try_get("/healthz"));
+    assert_eq!(left(), 0);
+}
+
 #[test]
 fn as_process_1_without_cgroups_nothing_is_left_either() {
     if !is_root() {

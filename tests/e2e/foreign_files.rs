@@ -91,6 +91,48 @@ fn documents_do_not_drive_the_terminal() {
     }
 }
 
+/// A user who owns the folder above, or a link on the way, would choose where root's files are made.
+#[test]
+fn root_writes_through_no_link_of_others() {
+    if !can_be_others() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let (folder, victim) = (home.path().join("theirs"), home.path().join("victim"));
+    theirs(&folder);
+    fs::create_dir(&victim).unwrap();
+    let way = folder.join("way");
+    symlink(&victim, &way).unwrap();
+    lchown(&way, Some(STRANGER), None).unwrap();
+    let inner = way.join("new");
+    let (way, inner) = (way.to_str().unwrap(), inner.to_str().unwrap());
+    for arguments in [
+        &["man", "--dir", way][..],
+        &["man", "--dir", inner],
+        &["plugin", "new", "--lang", "rust", "--folder", inner, "fans"],
+        &["pack", "new", "--lang", "rust", "--folder", inner, "acme"],
+        &["pack", "keygen", inner],
+    ] {
+        let output = gpud().args(arguments).output().unwrap();
+        assert!(!output.status.success(), "{arguments:?}: {}", text(&output));
+        assert!(
+            text(&output).contains("root follows no link"),
+            "{arguments:?}: {}",
+            text(&output)
+        );
+        let made = fs::read_dir(&victim).unwrap().count();
+        assert_eq!(made, 0, "{arguments:?}");
+    }
+    // Without a link a folder of theirs is as good as another one.
+    let output = gpud()
+        .args(["man", "--dir"])
+        .arg(folder.join("man"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(folder.join("man/gpud.1").exists());
+}
+
 #[test]
 fn names_and_content_of_files_do_not_drive_the_terminal() {
     let home = tempfile::tempdir().unwrap();

@@ -7,13 +7,14 @@ use std::{
         fs::{MetadataExt as _, PermissionsExt as _, chown},
         net::UnixStream,
     },
+    path::Path,
     process::Command,
 };
 
 use serde_json::Value;
 
 use crate::{
-    daemon::{Daemon, Start, eventually, inject, release},
+    daemon::{Daemon, Start, copy_program, eventually, inject, release},
     hostile_clients::can_be_others,
     spec_file::{Spec, plugin},
 };
@@ -141,6 +142,28 @@ fn it_has_no_rights_and_still_sees_the_kernel_log() {
     // The folder is the user's by now, and the socket of before is replaced.
     let daemon = start();
     wait_until_ready(&daemon);
+    assert_has_no_rights(daemon.pid());
+}
+
+/// Without code of built-in components it compiles them in a child, which is the program that runs: its path is closed to the
+/// user, and after an update it names another version.
+#[test]
+fn it_compiles_also_where_the_user_cannot_reach_the_program() {
+    if !can_be_others() {
+        return;
+    }
+    let (data, closed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
+    let program = closed.path().join("gpud");
+    copy_program(Path::new(env!("CARGO_BIN_EXE_gpud")), &program);
+    let daemon = Start::new()
+        .program(&program)
+        .folder(data.path())
+        .arguments(&["--user=nobody", "--plugin-specs-file=", "--components=cpu"])
+        .spawn();
+    wait_until_ready(&daemon);
+    let log = daemon.log();
+    assert!(!log.contains("could not be compiled"), "{log}");
     assert_has_no_rights(daemon.pid());
 }
 

@@ -58,3 +58,4 @@ mod tools;
 mod trust;
 mod unread_answers;
 mod update;
+mod variables;

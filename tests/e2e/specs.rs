@@ -45,6 +45,12 @@ fn nvidia_throttle() {
 #[test]
 fn dcgmi_health() {
     let bad = |status| unhealthy("dcgmi-health").says("status", status);
+    // The kernel's list with the host engine of root. Another service, a connection of a user and another port do not count.
+    let roots = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+                 0: 0100007F:15B3 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1\n   \
+                 1: 0100007F:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1001        0 4712 1\n   \
+                 2: 0100007F:15B3 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  1001        0 4713 1\n";
+    let run = |spec, tools| run(spec, tools).files("/proc/net", &[("tcp", roots)]);
     run("dcgmi-health", "dcgmi-healthy").gives(&[healthy("dcgmi-health").says("status", "ok")]);
     run("dcgmi-health", "dcgmi-warning")
         .gives(&[bad("warning").says("detail", "replays per minute for GPU 0: 13")]);
@@ -62,6 +68,26 @@ fn dcgmi_health() {
         .gives(&[bad("watches-off").says("detail", "dcgmi health -g 0 -s a")]);
     run("dcgmi-health", "dcgmi-no-engine")
         .gives(&[bad("failed").says("detail", "Unable to connect to host engine")]);
+}
+
+/// A user who listens on the port of a host engine that is down says that all is well.
+#[test]
+fn dcgmi_health_believes_no_user() {
+    let bad = |status| unhealthy("dcgmi-health").says("status", status);
+    let listens = |user: u32| {
+        format!(
+            "   0: 0100007F:15B3 00000000:0000 0A 00000000:00000000 00:00000000 00000000 {user:5}        0 4711 1\n"
+        )
+    };
+    let healthy =
+        |files: &[(&str, &str)]| run("dcgmi-health", "dcgmi-healthy").files("/proc/net", files);
+    let (root, user) = (listens(0), listens(1001));
+    healthy(&[("tcp", &user)])
+        .gives(&[bad("foreign-engine").says("detail", "user 1001 listens on port 5555")]);
+    // Beside the host engine, for another address.
+    healthy(&[("tcp", &root), ("tcp6", &user)]).gives(&[bad("foreign-engine")]);
+    healthy(&[("tcp", "")]).gives(&[bad("no-engine")]);
+    healthy(&[]).gives(&[bad("no-engine")]);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 )]
 
 use std::{
-    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
     time::Duration,
@@ -20,7 +19,10 @@ use crate::{
     node::{
         local_file,
         process::{self, Command, Env, Program, Streams},
-        trusted,
+        trusted::{
+            self,
+            output::{self, FileMode},
+        },
     },
     pack::hex,
     plugins::wasm::MAX_COMPONENT_BYTES,
@@ -208,13 +210,8 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 /// Writes beside and renames, so that a daemon that watches the file never sees half of it.
 fn replace(path: &Path, content: &[u8]) -> Result<(), String> {
-    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(wrong)?;
-    }
-    let beside = path.with_extension("wasm.tmp");
-    fs::write(&beside, content).map_err(wrong)?;
-    fs::rename(&beside, path).map_err(wrong)
+    output::replace(path, content, FileMode::ByUmask)
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

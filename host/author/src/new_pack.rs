@@ -1,10 +1,10 @@
 //! `gpud pack new`: the folder of a pack that builds and tests at once, with one plugin.
 
-use std::path::Path;
+use std::{ffi::OsStr, path::Path};
 
 use crate::{
     VERSION,
-    new_project::{self, check_name, make_folder, write},
+    new_project::{check_name, fill, make_folder, write},
     templates::TemplateFile,
 };
 
@@ -41,7 +41,7 @@ pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
     check_name(name)
         .and_then(|()| check_name(&plugin))
         .map_err(|why| format!("{why}; a plugin {plugin} is made with the pack"))?;
-    make_folder(folder, language)?;
+    let made = make_folder(folder, language)?;
     for (path, text) in FILES {
         let text = text
             .replace("{{name}}", name)
@@ -51,11 +51,13 @@ pub fn make(language: &str, name: &str, folder: &Path) -> Result<(), String> {
             path: path.to_owned(),
             content: text.into_bytes(),
         };
-        write(folder, &file)?;
+        write(&made, folder, &file)?;
     }
-    make_folder(&folder.join("plugins"), language)?;
-    let project = folder.join("plugins").join(&plugin);
-    new_project::make(language, &plugin, &project, None)
+    let shown = folder.join("plugins").join(&plugin);
+    let plugins = made.create_folder(OsStr::new("plugins"));
+    let project = plugins.and_then(|plugins| plugins.create_folder(OsStr::new(&plugin)));
+    let project = project.map_err(|error| format!("{}: {error}", shown.display()))?;
+    fill(language, &plugin, &project, &shown)
 }
 
 #[cfg(test)]

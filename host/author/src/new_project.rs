@@ -1,12 +1,9 @@
 //! `gpud plugin new`: the folder of a plugin that builds, tests and runs at once.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "writes a new folder that the user named"
-)]
 
-use std::{fs, io::Write as _, path::Path};
+use std::{io, path::Path};
 
-use super::{
+use crate::{
+    node::trusted::output::{FileMode, OutputFolder},
     sdk::Sdk,
     templates::{self, TemplateFile},
 };
@@ -29,8 +26,24 @@ pub fn make(language: &str, name: &str, folder: &Path, sdk: Option<&Path>) -> Re
             sdk.fill(template)
         }
     };
-    make_folder(folder, language)?;
-    files.iter().try_for_each(|file| write(folder, file))
+    let made = make_folder(folder, language)?;
+    files.iter().try_for_each(|file| write(&made, folder, file))
+}
+
+/// Writes the files of a plugin, with the SDK that gpud brings, into its new folder, which errors name as `shown`.
+///
+/// # Errors
+/// There is no such template, the name is none, or a file cannot be written.
+pub(crate) fn fill(
+    language: &str,
+    name: &str,
+    folder: &OutputFolder,
+    shown: &Path,
+) -> Result<(), String> {
+    check_name(name)?;
+    check_language(language)?;
+    let files = templates::files(language, name);
+    files.iter().try_for_each(|file| write(folder, shown, file))
 }
 
 fn check_language(language: &str) -> Result<(), String> {
@@ -48,33 +61,32 @@ fn check_language(language: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// There is no template for the language, or the folder is there already.
-pub(crate) fn make_folder(folder: &Path, language: &str) -> Result<(), String> {
+pub(crate) fn make_folder(folder: &Path, language: &str) -> Result<OutputFolder, String> {
     check_language(language)?;
-    fs::create_dir(folder).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
+    OutputFolder::create(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
             format!("{} is there already; nothing was written", folder.display())
         }
         _ => format!("{}: {error}", folder.display()),
     })
 }
 
-/// Writes a file of a new folder; one that begins as a script can be run.
+/// Writes a file of a new folder, which errors name as `shown`; one that begins as a script can be run.
 ///
 /// # Errors
 /// The system's, naming the file.
-pub(crate) fn write(folder: &Path, file: &TemplateFile) -> Result<(), String> {
-    let path = folder.join(&file.path);
-    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(wrong)?;
-    }
-    let mut to = fs::File::create_new(&path).map_err(wrong)?;
-    to.write_all(&file.content).map_err(wrong)?;
-    if file.content.starts_with(b"#!") {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(wrong)?;
-    }
-    Ok(())
+pub(crate) fn write(
+    folder: &OutputFolder,
+    shown: &Path,
+    file: &TemplateFile,
+) -> Result<(), String> {
+    let mode = match file.content.starts_with(b"#!") {
+        true => FileMode::Exact(0o755),
+        false => FileMode::ByUmask,
+    };
+    folder
+        .write_new(Path::new(&file.path), &file.content, mode)
+        .map_err(|error| format!("{}: {error}", shown.join(&file.path).display()))
 }
 
 /// A name that is a component's, a package's and, with `_` for `-`, an identifier in all the languages.
@@ -102,6 +114,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

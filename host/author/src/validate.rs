@@ -24,6 +24,7 @@ use crate::{
         Boot, Node,
         kmsg::KernelMessage,
         simulated::{Canned, Simulation},
+        temporary::TemporaryFolder,
     },
     runtime::{CallError, Limits, Plugin, Runtime},
 };
@@ -92,7 +93,7 @@ async fn points(
     compilation: &Compilation,
 ) -> Result<Vec<Point>, String> {
     // Without any file, program or service.
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let folder = TemporaryFolder::create().map_err(|error| error.to_string())?;
     let simulation = Simulation {
         root: folder.path().to_owned(),
         now: NOW,

@@ -4,9 +4,11 @@
 use std::{
     fs::File,
     io::{self, Read},
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt as _},
     path::Path,
 };
+
+use rustix::fs::OFlags;
 
 /// A stamp that differs after a file was edited, replaced, created or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,12 +32,22 @@ pub fn open(path: &Path) -> io::Result<File> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !facts.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file",
-        ));
+        return Err(not_regular());
     }
-    File::open(path)
+    // Somebody may have put a pipe in its place since: opened like this, it is not waited for.
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(not_regular()),
+    }
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
 /// Opens a regular file to be read as a stream, and tells its size in bytes.

@@ -1,6 +1,6 @@
 //! Gives up root for good: this process becomes another user, without capabilities and without a way to new ones.
 
-use std::env;
+use std::{env, path::Path};
 
 use rustix::{
     io::Errno,
@@ -12,10 +12,12 @@ use rustix::{
     },
 };
 
-use crate::{error::SourceError, users::User};
+use crate::{error::SourceError, trusted::Opener, users::User};
 
 /// The folder with an entry for each thread of this process.
 const THREADS: &str = "/proc/self/task";
+/// Names a file in which the C library looks up names of hosts without a dot, before it asks a server (gethostbyname(3)).
+const ALIASES: &str = "HOSTALIASES";
 
 /// Turns this process of root into one of `user`: its groups, no capability, no new privileges. Another process of that user
 /// cannot trace it. Call this before any other thread is started: the kernel changes the rights of one thread only.
@@ -60,6 +62,21 @@ pub fn become_user(user: &User) -> Result<(), SourceError> {
     }
 }
 
+/// Takes `HOSTALIASES` out of the environment where root runs this process and others can change the file: they would choose the
+/// machine to which gpud connects. Call this before any other thread is started.
+#[expect(unsafe_code, reason = "there is no safe way to change the environment")]
+pub fn forget_foreign_aliases() {
+    let file = env::var_os(ALIASES);
+    if file.is_some_and(|file| !is_trusted_file(Path::new(&file), Opener::of_command())) {
+        // SAFETY: called before any other thread is started, as the caller promises.
+        unsafe { env::remove_var(ALIASES) };
+    }
+}
+
+fn is_trusted_file(file: &Path, opener: Opener) -> bool {
+    file.is_absolute() && opener.open(file).is_ok()
+}
+
 /// Names `user` in the environment, as a log-in does, and takes out folders that are the former user's. Call this before any
 /// other thread is started.
 #[expect(unsafe_code, reason = "there is no safe way to change the environment")]
@@ -71,6 +88,29 @@ pub fn name_in_environment(user: &User) {
         env::set_var("LOGNAME", &user.name);
         for name in ["XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"] {
             env::remove_var(name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use super::*;
+
+    #[test]
+    fn aliases_that_others_can_change_do_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (good, bad) = (folder.join("good"), folder.join("bad"));
+        for (file, mode) in [(&good, 0o644), (&bad, 0o666)] {
+            fs::write(file, "collector 192.0.2.1\n").unwrap();
+            fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let opener = Opener::of_daemon();
+        assert!(is_trusted_file(&good, opener));
+        for file in [&*bad, &folder.join("missing"), Path::new("good")] {
+            assert!(!is_trusted_file(file, opener), "{}", file.display());
         }
     }
 }

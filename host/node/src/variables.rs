@@ -134,6 +134,7 @@ pub const PATHS: &[&str] = &[
     "HELM_PLUGINS",
     "HGRCPATH",
     "HOME",
+    "HOSTALIASES",
     "JAVA_HOME",
     "KUBECONFIG",
     "LD_AUDIT",
@@ -205,6 +206,13 @@ pub(crate) const INPUTS: &[&str] = &[
     "GPUD_HOST_ROOT",
     "GPUD_NVIDIA_DRIVER_ROOT",
     "KMSG_FILE_PATH",
+];
+
+/// Switches for tests: with one of them gpud shows a GPU, or a fault of one, that is not there.
+pub(crate) const PRETENCES: &[&str] = &[
+    "GPUD_NVML_INJECT_CLOCK_EVENTS_HW_SLOWDOWN",
+    "GPUD_NVML_INJECT_REMAPPED_ROWS_PENDING",
+    "GPUD_NVML_MOCK_ALL_SUCCESS",
 ];
 
 /// Variables that a build of root gets as they are, if their value is a plain word. Every toolchain has its own variables

@@ -18,6 +18,8 @@ use crate::node::{local_file, trusted::Opener};
 
 /// What headers and padding add to the files of the largest pack, bytes.
 const OVERHEAD: usize = (MAX_FILES + 2) * 1024 + 1024;
+/// Largest archive that is read, bytes.
+pub const MAX_ARCHIVE: usize = MAX_BYTES + OVERHEAD;
 /// Deepest folder of a pack.
 const MAX_DEPTH: usize = 16;
 
@@ -30,7 +32,7 @@ pub fn read(path: &Path) -> Result<Pack, PackRefusal> {
         return collect(path)?.into_pack(false);
     }
     let bytes = Opener::of_command()
-        .read(path, MAX_BYTES + OVERHEAD)
+        .read(path, MAX_ARCHIVE)
         .map_err(|error| PackRefusal(error.to_string()))?;
     from_bytes(&bytes).map_err(|PackRefusal(why)| PackRefusal(format!("{}: {why}", path.display())))
 }

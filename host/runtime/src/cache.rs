@@ -31,9 +31,9 @@ use super::{
     plugin::Wasm,
 };
 use crate::node::{
-    new_file,
     parts::Parts,
-    trusted::{self, OwnFolder},
+    temporary::TemporaryFolder,
+    trusted::{self, OwnFolder, output},
 };
 
 /// Entries that were not used for this long are removed.
@@ -66,7 +66,8 @@ pub struct Cache {
 /// A folder that only our user can change.
 struct Folder {
     own: OwnFolder,
-    temporary: bool,
+    /// What it is in, if it takes the place of another one; removed with it.
+    _temporary: Option<TemporaryFolder>,
 }
 
 impl Cache {
@@ -82,7 +83,7 @@ impl Cache {
     }
 
     fn with_archive(folder: &Path, compiler: Compiler, archive: Option<Archive>) -> Self {
-        let folder = Folder::open(folder, &trusted::temporary_folder());
+        let folder = Folder::open(folder, TemporaryFolder::create);
         if let Some(folder) = &folder {
             folder.clean();
         }
@@ -169,7 +170,7 @@ impl Cache {
             let entry = folder.entry(key);
             let remove_part = RemoveOnDrop(&part);
             let placed =
-                new_file::write_private(&part, &code).and_then(|()| publish(&part, &entry, &code));
+                output::write_private(&part, &code).and_then(|()| publish(&part, &entry, &code));
             drop(remove_part);
             if let (Ok(()), Ok(component)) = (placed, self.load(engine, folder, &entry)) {
                 return Some(component);
@@ -194,7 +195,7 @@ impl Cache {
             folder.temporary_file("cwasm"),
         );
         let _remove = (RemoveOnDrop(&source), RemoveOnDrop(&output));
-        new_file::write_private(&source, wasm).map_err(in_file(&source))?;
+        output::write_private(&source, wasm).map_err(in_file(&source))?;
         let compiling = self.compiler.compile(&source, &output);
         compiling.await.map_err(|problem| LoadError::Compile {
             name: name.to_owned(),
@@ -287,34 +288,36 @@ impl Cache {
 }
 
 impl Folder {
-    /// The folder, or one in `temporary`, or none.
-    fn open(path: &Path, temporary: &Path) -> Option<Self> {
+    /// The folder, or one in a temporary one, or none.
+    fn open(path: &Path, temporary: impl FnOnce() -> io::Result<TemporaryFolder>) -> Option<Self> {
         let problem = match private_folder(path) {
             Ok(own) => {
                 return Some(Self {
                     own,
-                    temporary: false,
+                    _temporary: None,
                 });
             }
             Err(problem) => problem,
         };
-        let instead = temporary.join(format!("gpud-cache-{}", uuid::Uuid::new_v4()));
         let shown = path.display();
-        match private_folder(&instead) {
-            Ok(own) => {
+        let instead = temporary().and_then(|temporary| {
+            let own = private_folder(&temporary.path().join("cache"))?;
+            Ok((own, temporary))
+        });
+        match instead {
+            Ok((own, temporary)) => {
                 tracing::warn!(
                     "compiled code cannot be kept in {shown}: {problem}; it is kept in {} until gpud stops",
-                    instead.display()
+                    own.path().display()
                 );
                 Some(Self {
                     own,
-                    temporary: true,
+                    _temporary: Some(temporary),
                 })
             }
             Err(other) => {
                 tracing::warn!(
-                    "compiled code cannot be kept in {shown}: {problem}; nor in {}: {other}",
-                    instead.display()
+                    "compiled code cannot be kept in {shown}: {problem}; nor in a temporary folder: {other}"
                 );
                 None
             }
@@ -372,14 +375,6 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if self.temporary {
-            let _ = fs::remove_dir_all(self.own.path());
-        }
-    }
-}
-
 struct RemoveOnDrop<'a>(&'a Path);
 
 impl Drop for RemoveOnDrop<'_> {
@@ -397,7 +392,7 @@ fn in_file(path: &Path) -> impl FnOnce(io::Error) -> LoadError {
 fn private_folder(folder: &Path) -> io::Result<OwnFolder> {
     let own = OwnFolder::open_unlinked(folder)?;
     let probe = own.path().join(format!("{}.tmp", uuid::Uuid::new_v4()));
-    new_file::write_private(&probe, b"")?;
+    output::write_private(&probe, b"")?;
     fs::remove_file(&probe)?;
     Ok(own)
 }
@@ -435,7 +430,7 @@ fn sum_file(entry: &Path) -> PathBuf {
 /// cut leaves of it does not have that sum, so nobody waits for the disk.
 fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
     let sum = code_file.with_extension("sum.tmp");
-    new_file::write_private(&sum, hex(&Sha256::digest(code)).as_bytes())?;
+    output::write_private(&sum, hex(&Sha256::digest(code)).as_bytes())?;
     fs::rename(&sum, sum_file(entry))?;
     fs::rename(code_file, entry)
 }

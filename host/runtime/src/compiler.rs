@@ -13,12 +13,14 @@ use std::{
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::node::{
-    new_file,
     process::{self, Command, Program},
+    trusted::output,
 };
 
 /// Name of the hidden command by which gpud compiles for itself.
 pub const CHILD_COMMAND: &str = "compile-component";
+/// The program of the process that opens it, also in a child that has yet to become another program.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Longest compilation.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// Address space of the child, bytes. Cranelift on the largest interpreter guests stays well below.
@@ -34,9 +36,14 @@ pub enum Compiler {
 }
 
 impl Compiler {
-    /// Compiles in a child of this program.
+    /// Compiles in a child of the very program that this process runs, wherever it is now. Its path may lead through a folder
+    /// that gpud's user cannot enter; and after an update it names another version, whose code may not fit this one's engine.
     pub fn of_this_program() -> Self {
-        std::env::current_exe().map_or(Self::InProcess, Self::Child)
+        let program = Path::new(THIS_PROGRAM);
+        match program.exists() {
+            true => Self::Child(program.to_owned()),
+            false => std::env::current_exe().map_or(Self::InProcess, Self::Child),
+        }
     }
 
     /// Compiles the component in `wasm_file` into `output`. The error says what is wrong with the component, or with
@@ -93,5 +100,18 @@ pub(super) fn compile(wasm: &[u8]) -> Result<Vec<u8>, String> {
 fn compile_file(wasm_file: &Path, output: &Path) -> Result<(), String> {
     let wasm = std::fs::read(wasm_file).map_err(|e| format!("{}: {e}", wasm_file.display()))?;
     let code = compile(&wasm)?;
-    new_file::write_private(output, &code).map_err(|error| format!("{}: {error}", output.display()))
+    output::write_private(output, &code).map_err(|error| format!("{}: {error}", output.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_child_is_the_program_that_runs_and_not_what_has_its_path() {
+        let Compiler::Child(program) = Compiler::of_this_program() else {
+            unreachable!("there is /proc");
+        };
+        assert_eq!(program, Path::new("/proc/self/exe"));
+    }
 }

@@ -1,7 +1,7 @@
 //! `gpud completion` and `gpud man`: what a package puts beside the program, made from the commands themselves.
 
 use std::{
-    fs,
+    ffi::OsStr,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -10,7 +10,7 @@ use clap::{Command, ValueEnum as _};
 use clap_complete::Shell;
 
 use super::{VERSION, commands, exit::Exit};
-use crate::node::new_file;
+use crate::node::trusted::output::{FileMode, OutputFolder};
 
 /// The commands without what is hidden: flags that do nothing here, and commands for gpud itself.
 fn visible() -> Command {
@@ -109,14 +109,17 @@ pub fn pages(folder: &Path) -> Result<Vec<PathBuf>, Exit> {
     let failed = |path: &Path, error: io::Error| {
         Exit::failure(format!("failed to write {}: {error}", path.display()))
     };
-    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    let output = OutputFolder::open(folder).map_err(|error| failed(folder, error))?;
     let mut paths = Vec::new();
     for command in commands {
         let name = name_of(command);
-        let path = folder.join(format!("{name}.1"));
+        let file = format!("{name}.1");
+        let path = folder.join(&file);
         let text = render(command.clone(), &name)?;
         // Another user's folder may have links with the names of pages.
-        new_file::replace(&path, &text).map_err(|error| failed(&path, error))?;
+        output
+            .replace(OsStr::new(&file), &text, FileMode::ByUmask)
+            .map_err(|error| failed(&path, error))?;
         paths.push(path);
     }
     Ok(paths)

@@ -1,6 +1,6 @@
 //! SIGHUP reloads settings, SIGUSR1 writes down what the daemon's threads do. Without a handler either would end it.
 
-use std::{env, io, process};
+use std::{io, process};
 
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -8,6 +8,7 @@ use tokio::{
 };
 
 use super::threads;
+use crate::node::trusted;
 
 /// Listens for both from now on. The receiver gets one item for any number of SIGHUPs that come while it is busy.
 ///
@@ -33,7 +34,7 @@ pub fn listen() -> io::Result<Receiver<()>> {
 
 async fn write_threads() {
     let tasks = tokio::runtime::Handle::current().metrics();
-    let work = move || threads::write(&env::temp_dir(), process::id(), &tasks);
+    let work = move || threads::write(&trusted::temporary_folder(), process::id(), &tasks);
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(path)) => tracing::info!(file = %path.display(), "SIGUSR1: what the threads do"),
         Ok(Err(error)) => {

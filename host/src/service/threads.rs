@@ -6,13 +6,13 @@
 
 use std::{
     fmt::Write as _,
-    fs::{self, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use tokio::runtime::RuntimeMetrics;
+
+use crate::node::trusted::output::{self, FileMode};
 
 /// Where the kernel shows them.
 const OWN_THREADS: &str = "/proc/self/task";
@@ -24,16 +24,7 @@ const OWN_THREADS: &str = "/proc/self/task";
 pub fn write(folder: &Path, pid: u32, tasks: &RuntimeMetrics) -> io::Result<PathBuf> {
     let path = folder.join(format!("gpud.{pid}.stacks.log"));
     // The folder may be everybody's: never write through a file or link that somebody else put there.
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)?;
-    file.write_all(text(tasks)?.as_bytes())?;
+    output::replace(&path, text(tasks)?.as_bytes(), FileMode::Exact(0o600))?;
     Ok(path)
 }
 

@@ -89,6 +89,16 @@ impl Run {
         fs::write(path, text.replace(from, to)).unwrap();
     }
 
+    /// With a folder of these files in the place of one that the spec names.
+    pub fn files(self, named: &str, files: &[(&str, &str)]) -> Self {
+        let folder = self.folder.path().join("files");
+        fs::create_dir(&folder).unwrap();
+        for (name, text) in files {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        self.edit(named, folder.to_str().unwrap())
+    }
+
     fn path(&self) -> std::ffi::OsString {
         let programs = self.folder.path().join("programs");
         fs::create_dir(&programs).unwrap();

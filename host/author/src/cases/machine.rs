@@ -12,8 +12,6 @@ use std::{
     sync::Arc,
 };
 
-use tempfile::TempDir;
-
 use super::document::Case;
 use crate::node::{
     Boot, Node,
@@ -21,6 +19,7 @@ use crate::node::{
     kmsg::{self, KernelMessage},
     local_file,
     simulated::Simulation,
+    temporary::TemporaryFolder,
 };
 
 /// Most files, folders and links of a node folder.
@@ -38,7 +37,7 @@ pub(crate) struct Machine {
     kmsg: PathBuf,
     sequence: u64,
     booted: u64,
-    _folder: TempDir,
+    _folder: TemporaryFolder,
 }
 
 impl Machine {
@@ -47,7 +46,7 @@ impl Machine {
     /// # Errors
     /// In words, naming the file.
     pub(crate) fn of(case: &Case, base: &Path) -> Result<Self, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = TemporaryFolder::create().map_err(|error| error.to_string())?;
         let root = folder.path().join("root");
         fs::create_dir(&root).map_err(|error| error.to_string())?;
         if let Some(from) = &case.node {

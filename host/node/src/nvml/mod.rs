@@ -90,8 +90,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// What the environment asks for. Switches are on when they are exactly `true`; empty paths are none.
+    /// What the environment asks for. Switches are on when they are exactly `true`; empty paths are none. The log names
+    /// switches by which something is shown that is not there: the environment may be another user's.
     pub fn from_env() -> Self {
+        let pretences = pretences(|name| is_on(std::env::var_os(name)));
+        if !pretences.is_empty() {
+            tracing::warn!(
+                "what is shown of GPUs is made up, for tests: {} is set; unset it to see this machine",
+                pretences.join(", ")
+            );
+        }
         Self::from_variables(|name| match variables::INPUTS.contains(&name) {
             true => trusted::input(name),
             false => std::env::var_os(name),
@@ -104,7 +112,7 @@ impl Options {
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from)
         };
-        let on = |name| variable(name).is_some_and(|value| value == "true");
+        let on = |name| is_on(variable(name));
         Self {
             library: path("GPUD_NVML_LIBRARY_PATH"),
             driver_root: path("GPUD_NVIDIA_DRIVER_ROOT"),
@@ -116,6 +124,16 @@ impl Options {
             },
         }
     }
+}
+
+fn is_on(value: Option<std::ffi::OsString>) -> bool {
+    value.is_some_and(|value| value == "true")
+}
+
+/// Returns the names of the switches for tests that are on.
+fn pretences(is_on: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let names = variables::PRETENCES.iter().copied();
+    names.filter(|name| is_on(name)).collect()
 }
 
 /// The GPUs of a machine. Clones are the same.

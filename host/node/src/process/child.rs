@@ -22,7 +22,7 @@ use super::{
     runs::{self, Run},
     script_file::ScriptFile,
 };
-use crate::{error::SourceError, trusted};
+use crate::{error::SourceError, temporary, trusted};
 
 /// How long a killed process may take to go.
 const REAP_WITHIN: Duration = Duration::from_secs(2);
@@ -261,7 +261,7 @@ fn program(
             Ok((process, None))
         }
         Program::BashFile(script) => {
-            let file = ScriptFile::write(script, &trusted::temporary_folder())
+            let file = ScriptFile::write(script, temporary::shared())
                 .map_err(|error| SourceError::Other(error.to_string()))?;
             let mut process = tokio::process::Command::new("bash");
             process.arg(file.path());

@@ -71,8 +71,8 @@ pub enum Program {
     Argv(Vec<OsString>),
     /// `bash -s` with this script on stdin. What the script starts shares that stdin.
     BashStdin(Vec<u8>),
-    /// `bash ‹file›` with this script, unchanged, in a temporary `gpud-*.bash` (mode 0600, removed afterwards), or in memory
-    /// where no folder can be written to. Stdin is empty.
+    /// `bash ‹file›` with this script, unchanged, in a temporary `gpud-*.bash` (mode 0600, removed afterwards; after `kill -9`
+    /// by the next gpud), or in memory where no folder can be written to. Stdin is empty.
     BashFile(Vec<u8>),
 }
 

@@ -1,31 +1,35 @@
 //! The file from which bash reads a script: a temporary one, or memory where no folder can be written to.
 
 use std::{
-    fs::File,
+    fs::{File, Permissions},
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    sync::Arc,
 };
 
 use rustix::{
     fd::{AsRawFd as _, RawFd},
-    fs::{MemfdFlags, memfd_create},
+    fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
 };
+
+use crate::temporary::TemporaryFolder;
 
 /// A script for bash. It is gone when this is dropped.
 pub enum ScriptFile {
-    /// In a folder.
-    Temporary(tempfile::TempPath),
+    /// In a folder, which is removed after it.
+    Temporary(tempfile::TempPath, Arc<TemporaryFolder>),
     /// In memory.
     Memory(File),
 }
 
 impl ScriptFile {
-    /// Writes a script into a file of this folder, or into memory.
+    /// Writes a script into a file of this folder, or into memory where there is none.
     ///
     /// # Errors
     /// Neither is possible; says what the reader can do.
-    pub fn write(script: &[u8], folder: &Path) -> io::Result<Self> {
-        let problem = match temporary(script, folder) {
+    pub fn write(script: &[u8], folder: io::Result<Arc<TemporaryFolder>>) -> io::Result<Self> {
+        let problem = match folder.and_then(|folder| temporary(script, folder)) {
             Ok(file) => return Ok(file),
             Err(problem) => problem,
         };
@@ -33,9 +37,8 @@ impl ScriptFile {
             io::Error::new(
                 other.kind(),
                 format!(
-                    "no file for the script: {}: {problem}; in memory: {other}; make the folder writable for gpud, or \
-                     name another one in TMPDIR",
-                    folder.display()
+                    "no file for the script: {problem}; in memory: {other}; make the folder for temporary files writable for \
+                     gpud, or name another one in TMPDIR"
                 ),
             )
         })
@@ -44,7 +47,7 @@ impl ScriptFile {
     /// Returns the path by which bash opens it.
     pub fn path(&self) -> PathBuf {
         match self {
-            Self::Temporary(path) => path.to_path_buf(),
+            Self::Temporary(path, _) => path.to_path_buf(),
             Self::Memory(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
         }
     }
@@ -52,30 +55,35 @@ impl ScriptFile {
     /// Returns the descriptor that bash must inherit for this path to be there.
     pub fn passed(&self) -> Option<RawFd> {
         match self {
-            Self::Temporary(_) => None,
+            Self::Temporary(..) => None,
             Self::Memory(file) => Some(file.as_raw_fd()),
         }
     }
 }
 
-/// In a folder that others can change, somebody could put another script in its place before bash opens it; the caller
-/// chooses the folder.
-fn temporary(script: &[u8], folder: &Path) -> io::Result<ScriptFile> {
+fn temporary(script: &[u8], folder: Arc<TemporaryFolder>) -> io::Result<ScriptFile> {
     let mut file = tempfile::Builder::new()
         .prefix("gpud-")
         .suffix(".bash")
-        .tempfile_in(folder)?;
+        .tempfile_in(folder.path())?;
     file.write_all(script)?;
-    Ok(ScriptFile::Temporary(file.into_temp_path()))
+    Ok(ScriptFile::Temporary(file.into_temp_path(), folder))
 }
 
 fn in_memory(script: &[u8]) -> io::Result<ScriptFile> {
     // Kernels before 6.3 do not know the second flag; later ones can be set to refuse memory without it.
-    let sealed = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
-    let memory = memfd_create("gpud-script", sealed)
-        .or_else(|_| memfd_create("gpud-script", MemfdFlags::CLOEXEC))?;
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let memory = memfd_create("gpud-script", flags | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| memfd_create("gpud-script", flags))?;
     let mut file = File::from(memory);
     file.write_all(script)?;
+    // What the script starts inherits the descriptor, also as another user: bash reads a script while it runs, so nobody may
+    // change it, and only its owner opens it again.
+    file.set_permissions(Permissions::from_mode(0o400))?;
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
+    )?;
     Ok(ScriptFile::Memory(file))
 }
 
@@ -85,7 +93,8 @@ mod tests {
 
     #[tokio::test]
     async fn bash_reads_a_script_from_memory_where_no_folder_can_be_written_to() {
-        let script = ScriptFile::write(b"echo \"got $1\"\n", Path::new("/nonexistent")).unwrap();
+        let none = || Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        let script = ScriptFile::write(b"echo \"got $1\"\n", none()).unwrap();
         assert!(matches!(script, ScriptFile::Memory(_)));
         let mut process = tokio::process::Command::new("bash");
         process.arg(script.path()).arg("this");
@@ -95,12 +104,28 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_preferred_and_left_empty() {
-        let folder = tempfile::tempdir().unwrap();
-        let script = ScriptFile::write(b"true\n", folder.path()).unwrap();
+    fn nobody_changes_a_script_in_memory() {
+        let script = in_memory(b"true\n").unwrap();
+        let again = File::options().write(true).open(script.path());
+        let ScriptFile::Memory(mut file) = script else {
+            unreachable!("it is in memory");
+        };
+        for file in std::iter::once(&mut file).chain(again.ok().iter_mut()) {
+            assert!(file.write_all(b"x").is_err());
+            assert!(file.set_len(0).is_err());
+        }
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o400);
+    }
+
+    #[test]
+    fn a_folder_is_preferred_and_removed_with_the_script() {
+        let folder = Arc::new(TemporaryFolder::create().unwrap());
+        let place = folder.path().to_owned();
+        let script = ScriptFile::write(b"true\n", Ok(folder)).unwrap();
         assert_eq!(script.passed(), None);
-        assert!(script.path().starts_with(folder.path()));
+        assert!(script.path().starts_with(&place));
         drop(script);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(!place.exists());
     }
 }

@@ -20,6 +20,7 @@ mod hand_over;
 mod inputs;
 mod make;
 mod mounts;
+pub mod output;
 mod own;
 mod project;
 mod rules;

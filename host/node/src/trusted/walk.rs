@@ -27,7 +27,8 @@ const PROC: u64 = 0x9fa0;
 pub(super) struct Goal {
     /// Missing folders on the way are made.
     pub makes_folders: bool,
-    /// The last part is a folder, which is made with mode 0700 if it is missing and folders are made.
+    /// The last part is a folder, which is made with mode 0700 (0755 where only links are judged) if it is missing and folders
+    /// are made.
     pub is_folder: bool,
     /// The last part may be a link.
     pub follows_last: bool,
@@ -213,7 +214,8 @@ impl Walk<'_> {
         let found = match open() {
             Err(Errno::NOENT) if is_last && !self.goal.is_folder => return Ok(None),
             Err(Errno::NOENT) if self.goal.makes_folders => {
-                let mode = if is_last { 0o700 } else { 0o755 };
+                let is_private = is_last && !self.goal.only_links_judged;
+                let mode = if is_private { 0o700 } else { 0o755 };
                 match mkdirat(here, part, Mode::from_raw_mode(mode)) {
                     Ok(()) | Err(Errno::EXIST) => open(),
                     Err(error) => Err(error),
@@ -236,6 +238,10 @@ impl Walk<'_> {
             let folder = self.here()?;
             let (place, folder) = (&folder.path, &folder.facts);
             self.rules.judge_folder(self.asked, place, folder, false)?;
+            let system = fstatfs(&self.here()?.handle).map_err(|error| self.failed(error))?;
+            if u64::try_from(system.f_type).is_ok_and(|kind| kind == FUSE) {
+                self.rules.judge_server(self.asked, place, folder)?;
+            }
         }
         self.rules.judge_owner(self.asked, &path, facts)?;
         self.links += 1;
@@ -272,7 +278,9 @@ impl Walk<'_> {
     /// Goes into a folder, if it is a good one.
     fn enter(&mut self, handle: OwnedFd, path: PathBuf) -> Result<(), TrustError> {
         let facts = fstat(&handle).map_err(|error| self.failed(error))?;
-        let is_goal = self.pending.is_empty() && self.goal.is_folder && self.goal.makes_folders;
+        let is_own_folder =
+            self.goal.is_folder && self.goal.makes_folders && !self.goal.only_links_judged;
+        let is_goal = self.pending.is_empty() && is_own_folder;
         if !self.goal.only_links_judged {
             self.judge_server(&path, &handle, &facts)?;
         }

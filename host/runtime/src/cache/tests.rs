@@ -137,7 +137,12 @@ async fn without_any_folder_code_is_held_in_memory() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("file");
     fs::write(&file, b"").unwrap();
-    assert!(Folder::open(&file.join("cache"), &file).is_none());
+    assert!(
+        Folder::open(&file.join("cache"), || Err(
+            io::ErrorKind::StorageFull.into()
+        ))
+        .is_none()
+    );
 
     let code = compiler::compile(&wasm()).unwrap();
     let mut cache = with_code(home.path(), key(&engine, Wasm::Bytes(&wasm())), code);

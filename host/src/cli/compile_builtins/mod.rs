@@ -1,14 +1,9 @@
 //! `gpud compile-builtins`, which `cargo xtask release` runs: compiles what is built in, for the binary itself.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a file that the build names, before gpud is installed"
-)]
 
 mod args;
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -18,7 +13,11 @@ use super::{
     exit::Exit,
     sizes::iec,
 };
-use crate::{component::builtin, runtime::builtins};
+use crate::{
+    component::builtin,
+    node::trusted::{self, output::FileMode},
+    runtime::builtins,
+};
 
 /// The entry of the table of commands.
 pub(super) const COMMAND: Command = Command::new::<CompileBuiltinsArgs>(
@@ -56,9 +55,7 @@ pub fn compile_builtins(output: &Path, target: Option<&str>) -> Result<Exit, Exi
         .map_err(Exit::failure)?;
     let components: Vec<&[u8]> = components.iter().map(Vec::as_slice).collect();
     let compiled = builtins::compile(&components, target, output).map_err(Exit::failure)?;
-    let part = output.with_extension("tmp");
-    fs::write(&part, &compiled.archive)
-        .and_then(|()| fs::rename(&part, output))
+    trusted::output::replace(output, &compiled.archive, FileMode::ByUmask)
         .map_err(|error| Exit::failure(format!("cannot write {}: {error}", output.display())))?;
     Ok(Exit::success(format!(
         "{} components, {} of them compiled now: {}, {}\n",

@@ -1,14 +1,16 @@
 //! Files that are read and written on behalf of the user who runs `gpud pack`.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "files that the user named on the command line"
-)]
 
-use std::{fs, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+use std::{io, path::Path};
 
 use crate::{
-    node::trusted::Opener,
-    pack::{PackRefusal, SIGNATURE_FILE},
+    node::{
+        local_file,
+        trusted::{
+            Opener,
+            output::{self, FileMode},
+        },
+    },
+    pack::{PackRefusal, SIGNATURE_FILE, archive::MAX_ARCHIVE},
 };
 
 /// A whole text file.
@@ -21,29 +23,19 @@ pub fn read_text(path: &Path, max: usize) -> Result<String, PackRefusal> {
 
 /// A file that is not there yet.
 pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), PackRefusal> {
-    let wrong = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => PackRefusal(format!(
+    output::write_new(path, content, FileMode::Exact(mode)).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => PackRefusal(format!(
             "{} is there already; it is left as it is",
             path.display()
         )),
         _ => PackRefusal(format!("{}: {error}", path.display())),
-    };
-    let mut options = fs::File::options();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path)
-        .map_err(wrong)?;
-    file.write_all(content)
-        .and_then(|()| file.sync_all())
-        .map_err(wrong)
+    })
 }
 
 /// Refuses to put an archive without a signature in the place of one that has one, even of a damaged one.
 pub fn keep_signed(path: &Path) -> Result<(), PackRefusal> {
     // What cannot be read says so when it is written.
-    let there = fs::read(path).unwrap_or_default();
+    let there = local_file::read(path, MAX_ARCHIVE).unwrap_or_default();
     let name = SIGNATURE_FILE.as_bytes();
     match there.windows(name.len()).any(|part| part == name) {
         false => Ok(()),
@@ -57,19 +49,29 @@ pub fn keep_signed(path: &Path) -> Result<(), PackRefusal> {
 
 /// A file that takes the place of another one as a whole.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), PackRefusal> {
-    let wrong = |error: &dyn std::fmt::Display| PackRefusal(format!("{}: {error}", path.display()));
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(|error| wrong(&error))?;
-    beside.write_all(content).map_err(|error| wrong(&error))?;
-    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    beside
-        .as_file()
-        .set_permissions(readable)
-        .map_err(|error| wrong(&error))?;
-    beside.as_file().sync_all().map_err(|error| wrong(&error))?;
-    beside.persist(path).map_err(|error| wrong(&error))?;
-    Ok(())
+    output::replace(path, content, FileMode::Exact(0o644))
+        .map_err(|error| PackRefusal(format!("{}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
+    use super::*;
+
+    /// What another user can put in the place of the archive that root is about to write.
+    #[test]
+    fn what_is_no_archive_is_neither_waited_for_nor_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        mkfifoat(CWD, &at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        symlink("/dev/zero", at("endless")).unwrap();
+        for name in ["pipe", "endless"] {
+            keep_signed(&at(name)).unwrap();
+            write_whole(&at(name), b"archive").unwrap();
+            assert!(fs::symlink_metadata(at(name)).unwrap().is_file(), "{name}");
+        }
+    }
 }

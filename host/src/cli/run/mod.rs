@@ -40,7 +40,7 @@ use crate::{
     daemon::{self, Options, Selection},
     exports,
     logging::LogOptions,
-    node::{local_socket::BoundSocket, process, root_helper},
+    node::{local_socket::BoundSocket, process, root_helper, temporary},
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
@@ -93,6 +93,9 @@ pub async fn run(
             "gpud has given up root; what needs it is asked of a helper"
         );
     }
+    tokio::task::spawn_blocking(temporary::clean)
+        .await
+        .map_err(Exit::failure)?;
     data_dir::close(&options.data_dir).map_err(Exit::failure)?;
     daemon::run(daemon_options(options, service, socket)?, shutdown)
         .await
@@ -104,8 +107,6 @@ fn daemon_options(
     service: Service,
     bound_socket: Option<BoundSocket>,
 ) -> Result<Options, Exit> {
-    let gpud = env::current_exe()
-        .map_err(|error| Exit::failure(format!("gpud does not find its own binary: {error}")))?;
     let shown = effective_config(&options);
     let state_file = options.data_dir.join(STATE_FILE);
     let location = match options.db_in_memory {
@@ -149,7 +150,7 @@ fn daemon_options(
             metrics_retention: options.metrics_retention,
             ..StoreOptions::new(location)
         },
-        compiler: Compiler::Child(gpud),
+        compiler: Compiler::of_this_program(),
         components: Selection {
             enabled: Box::new(move |name| selection.includes(name)),
             config: Box::new(move |name| component_config(name, &checks, &site)),

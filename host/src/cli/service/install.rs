@@ -1,11 +1,11 @@
 //! The files of the service.
 
 use std::{
-    fs::{self, Permissions},
-    io::{self, Write as _},
-    os::unix::fs::PermissionsExt as _,
+    io,
     path::{Path, PathBuf},
 };
+
+use crate::node::trusted::output::{self, FileMode};
 
 /// The unit as it is for a gpud in `/usr/local/bin`.
 pub const UNIT_TEXT: &str = include_str!("../../../../deploy/systemd/gpud.service");
@@ -61,23 +61,13 @@ pub fn unit_text(binary: &str) -> String {
 /// # Errors
 /// The system's.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".gpud-")
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    // The temporary file's mode went through the umask.
-    file.as_file()
-        .set_permissions(Permissions::from_mode(0o644))?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    output::replace(path, text.as_bytes(), FileMode::Exact(0o644))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
     use super::*;
 
     #[test]

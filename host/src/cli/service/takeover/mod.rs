@@ -3,7 +3,7 @@
 mod report;
 mod retained;
 
-use std::{env, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use self::report::{Data, Report};
 use super::{
@@ -148,7 +148,7 @@ fn report(
 
 fn import(path: &Path) -> Data {
     let clock = BootClock::read();
-    let log = kmsg::source_path(env::var(kmsg::PATH_VARIABLE).ok().as_deref());
+    let log = kmsg::configured_path();
     let builtins = builtin::all();
     let components: Vec<_> = builtins.iter().map(|builtin| builtin.component).collect();
     let rules = ImportRules {

@@ -2,9 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, Permissions},
-    io::{self, Write as _},
-    os::unix::fs::PermissionsExt as _,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,7 +10,10 @@ use std::{
 use super::super::install::Root;
 use crate::node::{
     process::{self, Command, Program},
-    trusted,
+    trusted::{
+        self,
+        output::{self, FileMode},
+    },
 };
 
 /// The folder in the data folder.
@@ -67,20 +68,14 @@ fn write_once(path: &Path, content: &[u8], mode: u32) -> Result<(), String> {
     if path.exists() {
         return Ok(());
     }
-    let write = || -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
-        file.write_all(content)?;
-        file.as_file()
-            .set_permissions(Permissions::from_mode(mode))?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().map_err(|error| format!("cannot retain {}: {error}", path.display()))
+    output::replace(path, content, FileMode::Exact(mode))
+        .map_err(|error| format!("cannot retain {}: {error}", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
