@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_with_its_owner_and_is_nobody_elses() {
+    fn a_folder_is_removed_with_its_owner_and_closed_to_others() {
         let place = tempfile::tempdir().unwrap();
         let folder = TemporaryFolder::create_in(place.path()).unwrap();
         let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
