@@ -18,7 +18,12 @@ use crate::temporary::TemporaryFolder;
 /// A script for bash. It is gone when this is dropped.
 pub enum ScriptFile {
     /// In a folder, which is removed after it.
-    Temporary(tempfile::TempPath, Arc<TemporaryFolder>),
+    Temporary {
+        /// The file, which is removed first.
+        path: tempfile::TempPath,
+        /// Retained for as long as the file is in it.
+        _folder: Arc<TemporaryFolder>,
+    },
     /// In memory.
     Memory(File),
 }
@@ -47,7 +52,7 @@ impl ScriptFile {
     /// Returns the path by which bash opens it.
     pub fn path(&self) -> PathBuf {
         match self {
-            Self::Temporary(path, _) => path.to_path_buf(),
+            Self::Temporary { path, .. } => path.to_path_buf(),
             Self::Memory(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
         }
     }
@@ -55,7 +60,7 @@ impl ScriptFile {
     /// Returns the descriptor that bash must inherit for this path to be there.
     pub fn passed(&self) -> Option<RawFd> {
         match self {
-            Self::Temporary(..) => None,
+            Self::Temporary { .. } => None,
             Self::Memory(file) => Some(file.as_raw_fd()),
         }
     }
@@ -67,7 +72,10 @@ fn temporary(script: &[u8], folder: Arc<TemporaryFolder>) -> io::Result<ScriptFi
         .suffix(".bash")
         .tempfile_in(folder.path())?;
     file.write_all(script)?;
-    Ok(ScriptFile::Temporary(file.into_temp_path(), folder))
+    Ok(ScriptFile::Temporary {
+        path: file.into_temp_path(),
+        _folder: folder,
+    })
 }
 
 fn in_memory(script: &[u8]) -> io::Result<ScriptFile> {
