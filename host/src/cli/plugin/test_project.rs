@@ -28,8 +28,7 @@ pub async fn test(
         install_tools: false,
         variables,
     };
-    let tested = test_project::test(path, component, builds, command_options, &compilation());
-    let tested = tested
+    let tested = test_project::test(path, component, builds, command_options, &compilation())
         .await
         .map_err(|message| Exit::failure(message).in_json(json, "failed_to_test"))?;
     let failed = tested.cases.iter().any(|outcome| !outcome.passed);
