@@ -173,7 +173,7 @@ const UNCHANGED: Answer = answer(304, "The client has this version of the file."
 const JSON: &str = "application/json";
 
 /// The table.
-pub(super) static ROUTES: [Route; 34] = [
+pub(super) static ROUTES: [Route; 35] = [
     Route {
         path: "/healthz",
         right: Right::Alive,
