@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
-use xtask::guests::{self, What};
+use xtask::guests::{self, GuestSelection};
 
 use crate::daemon::{Daemon, Start, eventually, gpud};
 
@@ -19,7 +19,7 @@ pub fn guest(name: &str) -> &'static [u8] {
     static GUESTS: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
         let host = Path::new(env!("CARGO_MANIFEST_DIR"));
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        let what = What::ExamplesOf("gpud-hostile".to_owned());
+        let what = GuestSelection::ExamplesOf("gpud-hostile".to_owned());
         let workspace = host.join("..").canonicalize().unwrap();
         let built = guests::build(&workspace, &target.join("guests"), &what).unwrap();
         let built = built.into_iter();

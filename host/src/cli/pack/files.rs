@@ -66,7 +66,7 @@ mod tests {
     fn what_is_no_archive_is_neither_waited_for_nor_read_to_its_end() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        mkfifoat(CWD, &at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
         symlink("/dev/zero", at("endless")).unwrap();
         for name in ["pipe", "endless"] {
             keep_signed(&at(name)).unwrap();

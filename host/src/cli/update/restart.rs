@@ -22,7 +22,7 @@ use crate::{
         error::SourceError,
         process::{self, Command, Program},
     },
-    service::presence::{self, Running},
+    service::presence::{self, DaemonPresence},
 };
 
 /// For commands that answer at once.
@@ -183,7 +183,7 @@ async fn look(data_dir: &Path) -> Sighting {
     }
 }
 
-async fn healthz(running: &Running) -> Result<(), AskError> {
+async fn healthz(running: &DaemonPresence) -> Result<(), AskError> {
     let client = Client::of_running(running)?;
     ask::healthz(&client.with_limit(ANSWER)).await
 }
