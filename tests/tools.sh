@@ -1,9 +1,9 @@
 #!/bin/bash
 # Fetches the programs that tests run for real (a registry, minisign, container runtimes, Prometheus, Alertmanager, Slurm,
-# PostgreSQL, qemu-user, a clock to set) from Debian, without installing them: a runtime that is installed and does not run
+# PostgreSQL, a clock to set, qemu-user) from Debian, without installing them: a runtime that is installed and does not run
 # would show in scans of this machine.
 #
-#   tools.sh FOLDER     leaves them in FOLDER and prints the value for GPUD_TEST_TOOLS
+#   tools.sh FOLDER [arm]     leaves them in FOLDER and prints the value for GPUD_TEST_TOOLS; `arm`: with qemu-user
 set -euo pipefail
 
 folder=$(mkdir -p -- "$1" && realpath -- "$1")
@@ -14,12 +14,19 @@ postgresql=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: \(
 : "${postgresql:=postgresql-15}"
 mapfile -t libraries < <(apt-cache depends "$postgresql" 2>/dev/null |
     sed -n 's/^ *Depends: \(lib\(icu\|ldap\|pq\|xml2\)[^ ]*\)$/\1/p')
-for package in containerd docker-registry docker.io libfaketime libhwloc15 libmunge2 libsasl2-2 minisign munge \
-    "${libraries[@]}" "$postgresql" "postgresql-client-${postgresql#postgresql-}" prometheus \
-    prometheus-alertmanager qemu-user-static runc slurm-client slurm-wlm-basic-plugins slurmctld slurmd; do
+packages=(containerd docker-registry docker.io libfaketime libhwloc15 libmunge2 libsasl2-2 minisign munge "${libraries[@]}"
+    "$postgresql" "postgresql-client-${postgresql#postgresql-}" prometheus prometheus-alertmanager runc slurm-client
+    slurm-wlm-basic-plugins slurmctld slurmd)
+[[ ${2:-} != arm ]] || packages+=(qemu-user-static)
+missing=()
+for package in "${packages[@]}"; do
     # The second time, nothing is fetched.
-    [[ -e $package.done ]] && continue
-    fetch "$package" || { apt-get update >&2 && fetch "$package"; }
+    [[ -e $package.done ]] || missing+=("$package")
+done
+if ((${#missing[@]})); then
+    fetch "${missing[@]}" || { apt-get update >&2 && fetch "${missing[@]}"; }
+fi
+for package in "${missing[@]}"; do
     dpkg-deb --extract "$package"_*.deb .
     rm -- "$package"_*.deb
     # One of 80 processors is used here.

@@ -4,8 +4,8 @@
 #
 #   arm.sh FOLDER
 #
-# qemu-aarch64-static is that of PATH or GPUD_TEST_TOOLS. Exit status: 0 passed, 1 failed, 77 could not be run here (the reason is on
-# standard error).
+# qemu-aarch64-static is that of PATH or GPUD_TEST_TOOLS (`tests/tools.sh FOLDER arm` fetches it). Exit status: 0 passed,
+# 1 failed, 77 could not be run here (the reason is on standard error).
 set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
 dist=$(realpath -e -- "$1")
