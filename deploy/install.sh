@@ -3,9 +3,10 @@
 set -eu
 
 # Root may have the environment of another user (`sudo -E`, `su`). Nothing of it decides which programs run, what they read
-# or where files are put. A special built-in command comes before a function of that name, so `unset` is the shell's own.
-for name in [ cat cd chmod command cp curl cut dirname getconf grep id ldd minisign mkdir mktemp mv printf rm sed sha256sum \
-    sort systemctl tail tar test tr uname wget; do
+# or where files are put. A special built-in command (`unset`, `trap`, `exit`) comes before a function of that name, so it is
+# the shell's own. In bash this holds for as long as POSIXLY_CORRECT is set, which bash itself does where it is called sh.
+for name in [ cat cd chmod command cp curl cut dirname getconf grep id ldd minisign mkdir mktemp mv printf read rm sed \
+    sha256sum sort systemctl tail tar test tr umask uname wget; do
     unset -f "$name" 2>/dev/null || :
 done
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin
@@ -14,7 +15,7 @@ LC_ALL=C
 IFS=$(printf ' \t\n.')
 IFS=${IFS%.}
 export PATH HOME LC_ALL
-unset TMPDIR CDPATH TAR_OPTIONS GZIP BASH_ENV ENV POSIXLY_CORRECT TAPE
+unset TMPDIR CDPATH TAR_OPTIONS GZIP BASH_ENV ENV TAPE
 unset LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT GCONV_PATH LOCPATH OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES
 unset CURL_HOME CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR SSLKEYLOGFILE WGETRC SYSTEM_WGETRC XDG_CONFIG_HOME
 umask 022

@@ -123,6 +123,34 @@ foreign_install() {
         /bin/sh "$1" --root "$root" "${@:2}" >"$work/output" 2>&1 || { cat "$work/output" >&2; return 1; }
 }
 release "$work/web" 0.11.0
+# Where sh is bash, it takes functions from the environment. None is called, whatever its name.
+mkdir -- "$work/shell"
+ln -s -- "$(command -v bash)" "$work/shell/sh"
+functions=()
+# The made-up gpud is a script that calls echo.
+for name in $(compgen -b | grep -vx echo) cat chmod cp curl cut dirname getconf grep id ldd minisign mkdir mktemp mv rm sed \
+    sha256sum sort systemctl tail tar tr uname wget; do
+    functions+=("BASH_FUNC_$name%%=() { : >'$foreign/ran-function-$name'; }")
+done
+release "$work/functions" 0.10.5
+install_with_functions() {
+    env "${functions[@]}" "$work/shell/sh" "$script" --root "$root" --from "$work/functions" >"$work/output" 2>&1 ||
+        { cat "$work/output" >&2; return 1; }
+}
+check install_with_functions
+check test -z "$(find "$foreign" -maxdepth 1 -name 'ran-function*')"
+check test "$(version)" = "gpud version 0.10.5"
+# Those of packages: what they begin with leaves no function that they could call.
+functions=()
+for name in command echo grep install rm systemctl umask; do
+    functions+=("BASH_FUNC_$name%%=() { : >'$foreign/ran-function-$name'; }")
+done
+for scriptlet in "$here"/../../deploy/packages/{deb,rpm}/*; do
+    { sed '/^umask/q' "$scriptlet"; echo 'set'; } >"$work/scriptlet"
+    env "${functions[@]}" "$work/shell/sh" "$work/scriptlet" none >"$work/output"
+    check test -z "$(grep -F ran-function "$work/output" | grep -v BASH_FUNC)"
+done
+check test -z "$(find "$foreign" -maxdepth 1 -name 'ran-function*')"
 # This one notes where it was unpacked, and the rights of the work folder.
 # shellcheck disable=SC2016
 printf '#!/bin/sh\necho "$0 $(stat -c %%a "${0%%/*/*}")" >"%s/seen"\necho "gpud version 0.11.0"\n' "$work" \

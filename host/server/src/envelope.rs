@@ -1,10 +1,13 @@
-//! Wraps every request: its id, a line in the access log, and an answer even where a handler panics.
+//! Wraps every request: its id, a line in the access log, an answer even where a handler panics, and the headers that restrict browsers.
 
 use std::{panic::AssertUnwindSafe, time::Instant};
 
 use axum::{extract::Request, middleware::Next, response::Response};
 use futures_util::FutureExt as _;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
+};
 
 use super::routes::known_path;
 
@@ -37,8 +40,19 @@ pub(super) async fn wrap(request: Request, next: Next) -> Response {
         request_id = shown(&id),
         "request"
     );
-    response.headers_mut().insert(REQUEST_ID, id);
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    restrict(headers);
     response
+}
+
+/// Forbids browsers to guess a content type and to store the answer: it quotes what others wrote, such as outputs of scripts, and a
+/// token may have been needed for it. A resource that may be stored has a header of its own.
+fn restrict(headers: &mut HeaderMap) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
 }
 
 /// The client's own id, or a new one.

@@ -14,7 +14,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{
         ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG,
-        IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+        IF_NONE_MATCH, REFERRER_POLICY, VARY,
     },
 };
 use sha2::{Digest as _, Sha256};
@@ -127,12 +127,11 @@ impl File {
         if let Ok(tag) = HeaderValue::try_from(self.tag.as_str()) {
             headers.insert(ETAG, tag);
         }
-        let own: [(HeaderName, &'static str); 6] = [
+        let own: [(HeaderName, &'static str); 5] = [
             // A browser asks each time, and a new gpud shows its own page at once.
             (CACHE_CONTROL, "no-cache"),
             (VARY, "Accept-Encoding"),
             (CONTENT_SECURITY_POLICY, POLICY),
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (REFERRER_POLICY, "no-referrer"),
             (
                 HeaderName::from_static("cross-origin-resource-policy"),

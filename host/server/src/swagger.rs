@@ -4,10 +4,7 @@
 use std::fmt::Write as _;
 
 use axum::{extract::State, response::Response};
-use http::{
-    HeaderValue, StatusCode,
-    header::{CONTENT_SECURITY_POLICY, HeaderName},
-};
+use http::{HeaderValue, StatusCode, header::CONTENT_SECURITY_POLICY};
 
 use super::{
     negotiation::{answer, json},
@@ -58,14 +55,9 @@ pub(super) async fn page(State(app): State<App>) -> Response {
     schemas(&mut html);
     html.push_str("</body>\n</html>\n");
     let mut response = answer(StatusCode::OK, "text/html; charset=utf-8", html);
-    let headers = response.headers_mut();
-    headers.insert(
+    response.headers_mut().insert(
         CONTENT_SECURITY_POLICY,
         HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),
-    );
-    headers.insert(
-        HeaderName::from_static("x-content-type-options"),
-        HeaderValue::from_static("nosniff"),
     );
     response
 }

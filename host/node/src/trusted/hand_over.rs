@@ -43,7 +43,7 @@ pub fn hand_over_folder(path: &Path, user: &User) -> Result<(), TrustError> {
         Err(refused) if refused.is_refusal() => return Ok(()),
         Err(error) => return Err(error),
     };
-    if !is_roots(&facts) || facts.st_mode & OTHERS_WRITE != 0 {
+    if !is_roots(&facts) || can_others_write(&facts) {
         return Ok(());
     }
     let folder = open_folder(&handle, c".").map_err(failed)?;
@@ -85,12 +85,17 @@ fn is_roots(facts: &Stat) -> bool {
     facts.st_uid == 0
 }
 
+fn can_others_write(facts: &Stat) -> bool {
+    facts.st_mode & OTHERS_WRITE != 0
+}
+
 fn open_folder(above: &OwnedFd, name: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(above, name, flags, Mode::empty())
 }
 
-/// Gives away what is in a folder, on its file system only. Links, sockets and the like stay root's.
+/// Gives away what is in a folder, on its file system only. Links, sockets and the like stay root's, as does a folder that others
+/// can write to: a file in it can be a second name of one elsewhere.
 fn give_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Result<(), Errno> {
     if depth > MAX_DEPTH {
         return Err(Errno::LOOP);
@@ -109,6 +114,7 @@ fn give_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Res
             continue;
         }
         match FileType::from_raw_mode(facts.st_mode) {
+            FileType::Directory if can_others_write(&facts) => {}
             FileType::Directory => {
                 let inner = open_folder(&handle, c".")?;
                 give_entries(&inner, device, user, depth + 1)?;

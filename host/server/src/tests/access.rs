@@ -80,6 +80,27 @@ async fn routes_ask_for_the_token_as_their_rights_say() {
     }
 }
 
+/// Refusals and paths that are not there have the same marks: these answers quote the request.
+#[tokio::test]
+async fn browsers_store_no_answer_and_guess_no_type() {
+    for require_token in [false, true] {
+        let server = server(require_token);
+        let elsewhere = [("GET", "/v1/nothing"), ("GET", "/v1/events/")];
+        let all = routes(true).map(|route| (route.method, route.path));
+        for (method, path) in all.chain(elsewhere) {
+            let got = ask(&server, method, path, None).await;
+            let place = format!("{method} {path}");
+            let sniffing = got.header(header::X_CONTENT_TYPE_OPTIONS);
+            assert_eq!(sniffing, "nosniff", "{place}");
+            // The files of the page are the same for everybody; a browser asks each time whether it has the right one.
+            let storing = got.header(header::CACHE_CONTROL);
+            let is_public = got.status == 200 && !got.header(header::ETAG).is_empty();
+            let expected = if is_public { "no-cache" } else { "no-store" };
+            assert_eq!(storing, expected, "{place}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_revealed_of_other_paths_where_everything_needs_the_token() {
     for (require_token, status) in [(true, 401), (false, 404)] {

@@ -82,6 +82,26 @@ fn nothing_is_given_that_the_user_could_have_put_there() {
 }
 
 #[test]
+fn a_folder_within_that_others_can_write_to_stays_as_it_is() {
+    let Some(place) = place() else { return };
+    let (precious, data) = (place.path().join("shadow"), place.path().join("data"));
+    fs::write(&precious, "").unwrap();
+    for (name, mode) in [("sticky", 0o1777), ("group", 0o775), ("closed", 0o755)] {
+        let inner = data.join(name);
+        fs::create_dir_all(&inner).unwrap();
+        fs::set_permissions(&inner, Permissions::from_mode(mode)).unwrap();
+        fs::write(inner.join("file"), "").unwrap();
+    }
+    fs::hard_link(&precious, data.join("sticky/shadow")).unwrap();
+    hand_over_folder(&data, &user()).unwrap();
+    assert_eq!(owner(&precious), 0);
+    for (name, expected) in [("sticky", 0), ("group", 0), ("closed", USER)] {
+        assert_eq!(owner(&data.join(name)), expected, "{name}");
+        assert_eq!(owner(&data.join(name).join("file")), expected, "{name}");
+    }
+}
+
+#[test]
 fn a_log_file_is_given_and_made() {
     let Some(place) = place() else { return };
     let log = place.path().join("log");
