@@ -90,7 +90,7 @@ async fn follow_clock(services: Arc<Services>, shutdown: CancellationToken) {
         let set_back = known.saturating_sub(booted);
         if set_back > SET_MS {
             tracing::warn!(
-                "the clock was set back by {} s: the boot and set-healthy marks are dated anew",
+                "the clock was set back by {} s: the boot and set-healthy marks get new times",
                 set_back / 1000
             );
             database::record_reboot(&store, &services.node).await;
