@@ -251,12 +251,12 @@ impl Plugin {
         context: &CheckContext,
         messages: impl Iterator<Item = &'m KernelMessage>,
     ) -> Finished<Vec<Event>> {
-        // The kernel's clock can run ahead, and the clock may have been set back since it was read: what a guest takes over
-        // from a message must not be refused as an event of the future.
+        // The clock may have been set back since the kernel's was read: what a guest takes over from a message must not be
+        // refused as an event of the future.
         let dated = |message: &'m KernelMessage| {
             let message = wire::kmsg::Message::from(message);
             wire::kmsg::Message {
-                time: message.time.min(context.now),
+                time: validate::message_time(message.time, context.now),
                 ..message
             }
         };
