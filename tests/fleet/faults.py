@@ -237,6 +237,8 @@ def clock(faults):
     assert any(float(line.split()[-1]) > 0 for line in faults.machine.get("/metrics").splitlines()
                if line.startswith('gpud_export_lag_seconds{export="away"}')), "the outage is no lag"
     # The boot of the machine, and what was found before, are dated later than now: set-healthy, and then a new error.
+    eventually("gpud notices that the clock was set back",
+               lambda: "the clock was set back by" in faults.machine.log.read_text(errors="replace"), 30)
     for _ in range(2):
         assert faults.change() < PROMPT, "a clock that was set back held up a verdict"
     offset.write_text("+86400\n")
