@@ -9,6 +9,7 @@ mod kernel_records;
 mod loading;
 mod parts;
 mod plugin_sources;
+mod purge_clock;
 mod systemd;
 mod upkeep;
 

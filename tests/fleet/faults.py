@@ -214,7 +214,7 @@ def wrong_edit(faults):
 
 
 def clock(faults):
-    """A clock that jumps loses nothing, holds up nothing, and hides no outage."""
+    """A clock that jumps loses nothing, holds up nothing, hides no outage and no error, and stops no set-healthy."""
     library = library_of_clocks()
     if not library:
         print("    NOT RUN: there is no libfaketime (Debian: libfaketime; or tests/tools.sh)", flush=True)
@@ -236,6 +236,11 @@ def clock(faults):
     faults.says("away", r"nothing could be delivered for ([5-9]|\d\d+) s", 30)
     assert any(float(line.split()[-1]) > 0 for line in faults.machine.get("/metrics").splitlines()
                if line.startswith('gpud_export_lag_seconds{export="away"}')), "the outage is no lag"
+    # The boot of the machine, and what was found before, are dated later than now: set-healthy, and then a new error.
+    eventually("gpud notices that the clock was set back",
+               lambda: "the clock was set back by" in faults.machine.log.read_text(errors="replace"), 30)
+    for _ in range(2):
+        assert faults.change() < PROMPT, "a clock that was set back held up a verdict"
     offset.write_text("+86400\n")
     for _ in range(2):
         assert faults.change() < PROMPT, "a jump held up an export"

@@ -134,6 +134,8 @@ fn judge(
     }
     let now = context.now / 1000;
     if remembers {
+        // A mark of the future, from before the clock was set back, must not hide those that come.
+        memory.set_healthy = memory.set_healthy.min(context.now);
         match machine.set_healthy_after(memory.set_healthy) {
             Ok(Some(time)) => memory.set_healthy(time),
             Ok(None) => {}

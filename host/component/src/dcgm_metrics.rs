@@ -53,7 +53,7 @@ pub async fn text(components: &Registry, services: &Services) -> String {
 /// The last Xid of each GPU since the boot; set-healthy forgets them.
 async fn xids(services: &Services, gpus: &[Gpu]) -> Option<BTreeMap<String, u32>> {
     let store = services.store.as_ref()?;
-    let since = services.node.boot.time;
+    let since = services.node.boot_time();
     match store.events(XIDS, since, Some(EVENTS)).await {
         Ok(events) => Some(last_xids(events.iter().map(|stored| &stored.event), gpus)),
         Err(error) => {

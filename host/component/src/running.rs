@@ -15,6 +15,9 @@ use crate::{
     runtime::{CallError, Finished},
 };
 
+/// How far ahead of the clock an event may be that set-healthy leaves, because it came while set-healthy ran; milliseconds.
+const EVENTS_AHEAD: UnixMillis = 1_000;
+
 impl Component {
     /// Checks now, waiting for a check that is under way. Keeps the verdicts, stores events and metrics. Gives the
     /// verdicts; those of [`Self::states`] when there is nothing to check with.
@@ -188,9 +191,15 @@ impl Component {
         if let Some(store) = &services.store {
             let failed =
                 |error: crate::store::StoreError| SetHealthyProblem::Failed(error.to_string());
+            let present = services.node.clock.now_ms();
+            store.settle_marks(present).await.map_err(failed)?;
             store.add_mark(&self.name, now).await.map_err(failed)?;
             if mode == SetHealthy::ClearsEvents {
                 store.delete_events(&self.name, now).await.map_err(failed)?;
+                // Events of the future are older than the present, too: the clock was set back.
+                let future = present.saturating_add(EVENTS_AHEAD);
+                let deleted = store.delete_events_after(&self.name, future).await;
+                deleted.map_err(failed)?;
             }
         }
         services
@@ -360,7 +369,7 @@ impl Component {
             now: services.node.clock.now_ms(),
             trigger,
             boot_id: services.node.boot.id.clone(),
-            boot_time: services.node.boot.time,
+            boot_time: services.node.boot_time(),
             previous_check,
         }
     }

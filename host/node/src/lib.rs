@@ -80,6 +80,8 @@ pub struct Node {
     host_root: Option<PathBuf>,
     kmsg_path: PathBuf,
     kmsg_clock: BootClock,
+    /// When the machine booted by its clock as that was at the start; `None` without a live clock.
+    booted_at_ms: Option<u64>,
     kmsg_scans: HangPool,
 }
 
@@ -110,6 +112,7 @@ impl Node {
             host_root: None,
             kmsg_path: kmsg_path(),
             kmsg_clock: BootClock::read(),
+            booted_at_ms: Clock::Live.booted_at_ms(),
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
         })
     }
@@ -129,8 +132,16 @@ impl Node {
             host_root: None,
             kmsg_path: PathBuf::from("/dev/null"),
             kmsg_clock: BootClock::read(),
+            booted_at_ms: None,
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
         })
+    }
+
+    /// Returns when this boot began, Unix milliseconds; 0 if unknown. Where the clock was set back since the start, the boot
+    /// is dated by as much earlier, so that it stays before all that happens in it. Where the clock was set forward, it
+    /// stays where it was.
+    pub fn boot_time(&self) -> u64 {
+        clock::earlier_boot(self.boot.time, self.booted_at_ms, self.clock.booted_at_ms())
     }
 
     /// The same machine with command lines of the operator's (such as `nsenter --target 1 --mount -- lsblk`) in place of

@@ -90,6 +90,7 @@ impl Node {
             host_root: None,
             kmsg_path: kmsg,
             kmsg_clock,
+            booted_at_ms: None,
             kmsg_scans: HangPool::new("kmsg-scan", READ_BACK_THREADS),
         })
     }

@@ -251,7 +251,16 @@ impl Plugin {
         context: &CheckContext,
         messages: impl Iterator<Item = &'m KernelMessage>,
     ) -> Finished<Vec<Event>> {
-        let messages: Vec<_> = messages.map(wire::kmsg::Message::from).collect();
+        // The clock may have been set back since the kernel's was read: what a guest takes over from a message must not be
+        // refused as an event of the future.
+        let dated = |message: &'m KernelMessage| {
+            let message = wire::kmsg::Message::from(message);
+            wire::kmsg::Message {
+                time: validate::message_time(message.time, context.now),
+                ..message
+            }
+        };
+        let messages: Vec<_> = messages.map(dated).collect();
         let request = Request::OnMessages(&context.into(), &messages);
         let finished = self.call(request, call_context).await;
         finished.and_then(|answer| match answer {

@@ -199,6 +199,14 @@ fn check_metric(metric: &Metric) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Returns the time of a message for a guest: its own, or `now` where an event of that time would be refused.
+pub fn message_time(time: UnixMillis, now: UnixMillis) -> UnixMillis {
+    match not_ahead(time, now) {
+        Ok(()) => time,
+        Err(_) => now,
+    }
+}
+
 fn not_ahead(time: UnixMillis, now: UnixMillis) -> Result<(), Problem> {
     if time > now.saturating_add(MAX_AHEAD) {
         return Err(format!("time {time} is in the future (now is {now})"));
@@ -260,6 +268,19 @@ mod tests {
                 value: 1.0,
                 ..Metric::default()
             }],
+        }
+    }
+
+    #[test]
+    fn a_message_of_the_future_is_dated_now() {
+        for (time, expected) in [
+            (0, 0),
+            (NOW, NOW),
+            (NOW + MAX_AHEAD, NOW + MAX_AHEAD),
+            (NOW + MAX_AHEAD + 1, NOW),
+            (u64::MAX, NOW),
+        ] {
+            assert_eq!(message_time(time, NOW), expected, "{time}");
         }
     }
 

@@ -23,10 +23,15 @@ pub async fn open(options: StoreOptions) -> Result<Store, StartError> {
     Ok(opened.store)
 }
 
-/// Records that the machine has booted, unless that is known.
+/// Records that the machine has booted, unless that is known, and corrects what a clock that was set back left in the
+/// future: the present boot, and set-healthy marks.
 pub async fn record_reboot(store: &Store, node: &Node) {
+    let now = node.clock.now_ms();
+    if let Err(error) = store.settle_marks(now).await {
+        tracing::error!("set-healthy marks in the future stay there: {error}");
+    }
     let recorded = store
-        .record_reboot(node.clock.now_ms(), node.boot.time, &node.boot.id)
+        .record_reboot(now, node.boot_time(), &node.boot.id)
         .await;
     if let Err(error) = recorded {
         tracing::error!("the boot could not be recorded: {error}");

@@ -1,11 +1,14 @@
 //! What a daemon does besides its checks: stores metrics, removes old rows, and looks for GPUs.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio_util::sync::CancellationToken;
 
-use super::parts::Parts;
-use crate::{component::Services, metrics};
+use super::{database, parts::Parts, purge_clock::PurgeClock};
+use crate::{component::Services, metrics, node::clock::SET_MS};
 
 /// How often metrics are stored, and the inventory of GPUs is looked at.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
@@ -13,6 +16,8 @@ const HOUSEKEEPING: Duration = Duration::from_secs(60);
 const PURGE_ROUNDS: u32 = 10;
 /// How often it is tried to move a database that is in memory for want of a file into that file.
 const RETURN_TO_FILE: Duration = Duration::from_secs(5);
+/// How often it is looked whether the clock was set back.
+const FOLLOW_CLOCK: Duration = Duration::from_secs(5);
 
 /// Starts all of it.
 pub fn start(parts: &Parts) {
@@ -21,6 +26,7 @@ pub fn start(parts: &Parts) {
     parts.tasks.spawn(housekeeping(services(), shutdown()));
     parts.tasks.spawn(return_to_file(services(), shutdown()));
     parts.tasks.spawn(keep_gpus(services(), shutdown()));
+    parts.tasks.spawn(follow_clock(services(), shutdown()));
 }
 
 /// Keeps the inventory of GPUs, so that requests need not ask the driver; and notices without any check when a driver
@@ -38,6 +44,8 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
         return;
     };
     let mut until_purge = 1;
+    let began = Instant::now();
+    let mut purge_clock = PurgeClock::new(services.node.clock.now_ms());
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -52,7 +60,8 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
         if until_purge > 0 {
             continue;
         }
-        until_purge = match store.purge(now).await {
+        let purge_time = purge_clock.advance(now, began.elapsed());
+        until_purge = match store.purge(purge_time).await {
             Ok(purged) if purged.excess > 0 => 1,
             Ok(_) => PURGE_ROUNDS,
             Err(error) => {
@@ -60,6 +69,36 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
                 1
             }
         };
+    }
+}
+
+/// Corrects what the database has of the future after the clock was set back.
+async fn follow_clock(services: Arc<Services>, shutdown: CancellationToken) {
+    let (Some(store), Some(mut known)) =
+        (services.store.clone(), services.node.clock.booted_at_ms())
+    else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = tokio::time::sleep(FOLLOW_CLOCK) => {}
+        }
+        let Some(booted) = services.node.clock.booted_at_ms() else {
+            return;
+        };
+        let set_back = known.saturating_sub(booted);
+        if set_back > SET_MS {
+            tracing::warn!(
+                "the clock was set back by {} s: the boot and set-healthy marks get new times",
+                set_back / 1000
+            );
+            database::record_reboot(&store, &services.node).await;
+        }
+        // Also where it was set forward. Less than a second adds up until it counts.
+        if known.abs_diff(booted) > SET_MS {
+            known = booted;
+        }
     }
 }
 

@@ -210,6 +210,27 @@ impl Store {
         };
         self.write(Kind::Delete, delete).await
     }
+
+    /// Deletes a component's events that were last seen later than `present`, and says how many: they were stored before the
+    /// clock was set back. As for [`Self::delete_events`], the component's place in the kernel log stays.
+    ///
+    /// # Errors
+    /// Any failure to write.
+    pub async fn delete_events_after(
+        &self,
+        component: &str,
+        present: UnixMillis,
+    ) -> Result<u64, StoreError> {
+        let component = component.to_owned();
+        let delete = move |conn: &Connection| {
+            let deleted = conn.execute(
+                "DELETE FROM event WHERE component = ?1 AND last_time_ms > ?2",
+                params![component, sql_time(present)],
+            )?;
+            Ok(deleted as u64)
+        };
+        self.write(Kind::Delete, delete).await
+    }
 }
 
 /// Inserts or counts rows, and returns the outcome of each event that went into one.

@@ -26,6 +26,23 @@ impl Store {
         .await
     }
 
+    /// Dates marks that are later than `now` at `now`, and says how many: they were made before the clock was set back, and
+    /// what happens from now on is later than they are.
+    ///
+    /// # Errors
+    /// Any failure to write.
+    pub async fn settle_marks(&self, now: UnixMillis) -> Result<u64, StoreError> {
+        // What is known of quiet components stays true: a mark only becomes earlier.
+        self.write(Kind::InsertUpdate, move |conn| {
+            let settled = conn.execute(
+                "UPDATE OR REPLACE healthy_mark SET time_ms = ?1 WHERE time_ms > ?1",
+                [sql_time(now)],
+            )?;
+            Ok(settled as u64)
+        })
+        .await
+    }
+
     /// The marks of a component later than `since` (to the millisecond), newest first. The newest mark of a component
     /// outlives the retention of events: what it cleared may be older than any event.
     ///

@@ -4,11 +4,11 @@
 //! event closely. Here a boot is known by its id.
 
 use jiff::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use super::event_row::EventRow;
 use super::events::{self, Inserted, StoredEvent};
-use super::{Kind, Store, StoreError, meta};
+use super::{Kind, Store, StoreError, meta, sql_time};
 use crate::model::{Event, EventType, Merge, UnixMillis};
 
 /// The component that reboots are stored under.
@@ -21,7 +21,9 @@ const LAST_BOOT_ID: &str = "last_boot_id";
 const DRIFT_MILLIS: u64 = 60_000;
 
 impl Store {
-    /// Records the boot that the machine is running in; called once per start of the daemon. True if it is new.
+    /// Records the boot that the machine is running in; called at each start of the daemon, and where the clock was set
+    /// back. True if it is new. A known boot that is earlier by the present clock gets this time, so that what happens in it
+    /// is not dated before it.
     ///
     /// Nothing is recorded without a boot time (0), for a boot older than the retention of events, or twice for one
     /// boot. An empty `boot_id` means that it is not known; boots are then distinguished by time.
@@ -49,6 +51,7 @@ impl Store {
                 meta::get(conn, LAST_BOOT_ID)?.as_deref() == Some(&boot_id)
             };
             if known {
+                move_back(conn, &row)?;
                 return Ok(false);
             }
             if !boot_id.is_empty() {
@@ -70,6 +73,22 @@ impl Store {
         self.read(move |conn| events::named(conn, COMPONENT, NAME, since))
             .await
     }
+}
+
+/// Dates a boot earlier than it was recorded, by its boot id. It never becomes later: what happened in it would seem to have
+/// happened before it, and to have been cleared by it.
+fn move_back(conn: &Connection, row: &EventRow) -> Result<(), StoreError> {
+    let mut update = conn.prepare_cached(
+        "UPDATE event SET time_ms = ?3, last_time_ms = ?3, message = ?4
+         WHERE component = ?1 AND dedup = ?2 AND time_ms > ?3 + 1000",
+    )?;
+    update.execute(params![
+        COMPONENT,
+        row.dedup,
+        sql_time(row.event.time),
+        row.event.message
+    ])?;
+    Ok(())
 }
 
 fn reboot_event(boot_time: UnixMillis, boot_id: &str) -> Event {

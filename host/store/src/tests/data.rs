@@ -125,6 +125,26 @@ async fn plugin_state_has_a_quota() {
 }
 
 #[tokio::test]
+async fn marks_of_the_future_are_dated_now_and_hide_no_later_one() {
+    let store = in_memory();
+    for (component, time) in [("a", 5), ("a", 70), ("a", 90), ("b", 80), ("c", 10)] {
+        store.add_mark(component, time).await.unwrap();
+    }
+    assert_eq!(store.settle_marks(50).await.unwrap(), 3);
+    assert_eq!(store.settle_marks(50).await.unwrap(), 0);
+    for (component, expected) in [("a", vec![50, 5]), ("b", vec![50]), ("c", vec![10])] {
+        assert_eq!(
+            store.marks(component, 0).await.unwrap(),
+            expected,
+            "{component}"
+        );
+    }
+    assert_eq!(store.marks("a", 50).await.unwrap(), [0_u64; 0]);
+    store.add_mark("a", 51).await.unwrap();
+    assert_eq!(store.marks("a", 50).await.unwrap(), [51]);
+}
+
+#[tokio::test]
 async fn marks_latches_history_and_metadata_read_back() {
     let store = in_memory();
     for time in [5, 9, 7, 9] {

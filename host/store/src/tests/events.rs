@@ -221,6 +221,18 @@ async fn delete_takes_what_was_last_seen_by_then_and_leaves_the_cursor() {
 }
 
 #[tokio::test]
+async fn events_of_the_future_are_deleted_and_those_up_to_the_present_stay() {
+    let store = in_memory();
+    for (second, message) in [(9, "before"), (10, "at"), (11, "after"), (99, "much later")] {
+        insert(&store, "c", event(second, "e", message)).await;
+    }
+    insert(&store, "other", event(99, "e", "kept")).await;
+    assert_eq!(store.delete_events_after("c", 10_000).await.unwrap(), 2);
+    assert_eq!(messages(&store, "c").await, ["at", "before"]);
+    assert_eq!(messages(&store, "other").await, ["kept"]);
+}
+
+#[tokio::test]
 async fn events_and_cursor_are_stored_together_or_not_at_all() {
     let store = in_memory();
     let cursor = KmsgCursor {

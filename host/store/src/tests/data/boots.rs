@@ -50,6 +50,53 @@ async fn a_boot_is_recorded_once_whatever_stands_near_it() {
 }
 
 #[tokio::test]
+async fn a_boot_follows_a_clock_that_was_set_back_and_stays_when_it_is_set_forward() {
+    let boot = 1_770_091_506_000;
+    // The boot's time by the clock at a later look, and as it is stored then.
+    for (later, stored) in [
+        (boot, boot),
+        (boot - 500, boot),
+        (boot - 2 * DAY, boot - 2 * DAY),
+        (boot + 2 * DAY, boot),
+    ] {
+        let store = in_memory();
+        assert!(
+            store
+                .record_reboot(boot + DAY, boot - 9 * DAY, "zero")
+                .await
+                .unwrap()
+        );
+        assert!(store.record_reboot(boot + DAY, boot, "one").await.unwrap());
+        assert!(
+            !store
+                .record_reboot(later + DAY, later, "one")
+                .await
+                .unwrap()
+        );
+        let times: Vec<u64> = store
+            .reboots(0)
+            .await
+            .unwrap()
+            .iter()
+            .map(|row| row.event.time)
+            .collect();
+        assert_eq!(times, [stored, boot - 9 * DAY], "{later}");
+    }
+    let store = in_memory();
+    store.record_reboot(boot + DAY, boot, "one").await.unwrap();
+    store
+        .record_reboot(boot, boot - 2 * DAY, "one")
+        .await
+        .unwrap();
+    let reboots = store.reboots(0).await.unwrap();
+    assert_eq!(
+        reboots[0].event.message,
+        "system reboot detected 2026-02-01 04:05:06 +0000 UTC"
+    );
+    assert_eq!(reboots[0].last_time, boot - 2 * DAY);
+}
+
+#[tokio::test]
 async fn without_a_boot_id_boots_are_distinguished_by_time() {
     let store = in_memory();
     let boot = 1_770_091_506_000;

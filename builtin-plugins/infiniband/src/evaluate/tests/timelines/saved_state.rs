@@ -24,6 +24,31 @@ fn set_healthy_while_a_needed_port_is_down() {
 }
 
 #[test]
+fn set_healthy_counts_after_the_clock_was_set_back() {
+    let mut story = Story::eight();
+    story.look();
+    story.set_healthy();
+    story.now += 30;
+    story.look();
+    story.now -= 7_200;
+    // As the host dates marks of the future.
+    *story.machine.marks.borrow_mut() = vec![story.now * 1000];
+    story.now += 30;
+    story.look();
+    story.machine.map.down("mlx5_3");
+    for _ in 0..12 {
+        story.now += 30;
+        story.look();
+    }
+    story.machine.map.up("mlx5_3");
+    story.now += 30;
+    assert_eq!(story.look(), inspect(DROP));
+    story.set_healthy();
+    story.now += 30;
+    assert_eq!(story.look(), ok());
+}
+
+#[test]
 fn a_drop_outlives_a_reboot_with_its_port_down() {
     let mut story = Story::eight();
     story.look();
