@@ -74,8 +74,10 @@ def latencies(table, engines, machine, changes):
     to_webhook = [1000 * (arrived - changed) for _, changed, arrived in engines.receiver.changes(XID)[-changes:]]
     table.add(f"health change to condition in Kubernetes (p99 of {changes})", quantile(to_condition, 0.99), "ms", 1000)
     table.add("  median", quantile(to_condition, 0.5), "ms")
+    table.add(f"  longest (change {to_condition.index(max(to_condition)) + 1})", max(to_condition), "ms")
     table.add(f"health change to webhook (p99 of {changes})", quantile(to_webhook, 0.99), "ms", 100)
     table.add("  median", quantile(to_webhook, 0.5), "ms")
+    table.add(f"  longest (change {to_webhook.index(max(to_webhook)) + 1})", max(to_webhook), "ms")
 
 
 def counter(machine, name, export):
@@ -152,8 +154,6 @@ def main():
             time.sleep(min(150, options.idle))
             idle(table, *machines, options.idle)
         if options.only in (None, "latencies"):
-            # In Kubernetes nothing recovers in the first 15 seconds.
-            time.sleep(20 if options.only else 0)
             latencies(table, engines, machines[0], options.changes)
         if options.only in (None, "dead"):
             dead_endpoint(table, options.folder, options.gpud)

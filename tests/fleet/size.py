@@ -197,7 +197,7 @@ def measure(fleet):
     fleet.start_daemons()
     say(f"{options.nodes} daemons are started")
     wait_for_all(fleet)
-    # Nothing recovers in the first seconds, and checks of the first minute have been made then.
+    # The checks of the first minute have been made then.
     time.sleep(30)
     figures["start"] = part.end()
     figures["scrape"] = scrape(fleet.machines[0])

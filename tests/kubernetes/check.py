@@ -181,7 +181,6 @@ def shown(cluster, machine):
 
 def fault_and_repair(cluster, machine):
     step("an Xid sets conditions, taint, annotation and Event; a repair clears them")
-    time.sleep(16)  # Nothing recovers in the first seconds.
     times = []
     for _ in range(5):
         machine.xid(79)

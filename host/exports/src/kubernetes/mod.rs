@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use crate::{Context, DeliveryError, Record, Snapshot, StateExport, UnixMillis, retry};
 use api::{Api, ApiError};
 use events::Events;
-use plan::{Causes, Plan, PlanContext};
+use plan::{Judgements, Plan, PlanContext};
 use rules::Rule;
 use view::NodeView;
 
@@ -32,7 +32,7 @@ pub use settings::{KIND, Settings};
 
 /// How long after the start a condition without a component stays as it is.
 const SETTLING: Duration = Duration::from_secs(120);
-/// How long after the start nothing recovers.
+/// How long after the start no fault recovers that an earlier process has shown.
 const STARTING: Duration = Duration::from_secs(15);
 /// How often waiting Events are looked at.
 const EVENTS_WAIT: Duration = Duration::from_secs(30);
@@ -52,7 +52,7 @@ pub struct Kubernetes {
     api: Option<Api>,
     /// The node as the server had it last; read again after each failure.
     node: Option<NodeView>,
-    causes: Option<Causes>,
+    judgements: Judgements,
     events: Events,
 }
 
@@ -76,7 +76,7 @@ impl Kubernetes {
             wake: heartbeat,
             api: None,
             node: None,
-            causes: None,
+            judgements: Judgements::default(),
             events: Events::default(),
             settings,
         }
@@ -122,7 +122,7 @@ impl Kubernetes {
     }
 
     fn plan(&self, view: &NodeView, snapshot: &Snapshot, now: UnixMillis) -> Plan {
-        let (settings, rules, before) = (&self.settings, &self.rules, self.causes.as_ref());
+        let (settings, rules, before) = (&self.settings, &self.rules, &self.judgements);
         plan::plan(view, snapshot, settings, rules, before, self.moment(now))
     }
 
@@ -143,7 +143,7 @@ impl Kubernetes {
                 self.events.add(change, &view.name, context.now());
             }
         }
-        self.causes = Some(plan.causes);
+        self.judgements = plan.judgements;
         if let Some(taints) = wanted::taints(&view, &self.settings, plan.summary) {
             view = api.patch(context, &taints).await?;
         }

@@ -21,7 +21,8 @@ pub struct PlanContext {
     pub now: UnixMillis,
     /// The first minutes, in which components may be missing or not checked yet.
     pub is_settling: bool,
-    /// The first seconds, in which nothing recovers: the component that knew of the fault may be missing still.
+    /// The first seconds, in which no fault of an earlier process recovers: the component that knew of it may be missing
+    /// still.
     pub is_starting: bool,
     /// How old a heartbeat may become.
     pub heartbeat_ms: u64,
@@ -30,6 +31,15 @@ pub struct PlanContext {
 /// The causes of each condition that was judged, rather than left as it is on the server.
 pub type Causes = BTreeMap<String, BTreeSet<Cause>>;
 
+/// The judgements of this process, which begins with none.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Judgements {
+    /// The causes of the last judgement.
+    pub causes: Causes,
+    /// Conditions that were without a fault once. All causes of their later faults are known to this process.
+    pub without_fault: BTreeSet<String>,
+}
+
 /// The request that is missing, and the changes to report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plan {
@@ -37,8 +47,8 @@ pub struct Plan {
     pub status: Option<Value>,
     /// Changes of conditions.
     pub changes: Vec<Change>,
-    /// The causes of all conditions.
-    pub causes: Causes,
+    /// The judgements of this process, with those of this plan.
+    pub judgements: Judgements,
     /// Whether the whole node is healthy.
     pub summary: Option<ConditionStatus>,
 }
@@ -52,24 +62,27 @@ pub struct Change {
     pub is_fault: bool,
 }
 
-/// Compares the node with what is wanted. `before` are the causes of the last request, unknown after a start.
+/// Compares the node with what is wanted. `before` are the judgements up to the last request.
 pub fn plan(
     view: &NodeView,
     snapshot: &Snapshot,
     settings: &Settings,
     rules: &[Rule],
-    before: Option<&Causes>,
+    before: &Judgements,
     moment: PlanContext,
 ) -> Plan {
     let judged = verdicts::judge(snapshot, rules, settings.unhealthy_from);
     let (carried, judged): (Vec<_>, Vec<_>) = judged
         .into_iter()
-        .partition(|verdict| is_carried_over(view, verdict, moment));
+        .partition(|verdict| is_carried_over(view, verdict, before, moment));
     let causes: Causes = judged
         .iter()
         .map(|verdict| (verdict.condition.clone(), verdict.causes.clone()))
         .collect();
-    let changes = changes(view, &judged, before);
+    let mut without_fault = before.without_fault.clone();
+    let in_order = judged.iter().filter(|verdict| verdict.is_in_order());
+    without_fault.extend(in_order.map(|verdict| verdict.condition.clone()));
+    let changes = changes(view, &judged, &before.causes);
     let mut verdicts = judged;
     let carried = carried.into_iter().map(|verdict| verdict.condition);
     verdicts.extend(carried.filter_map(|condition| as_it_is(view, &condition)));
@@ -86,21 +99,30 @@ pub fn plan(
         .find(|verdict| verdict.condition == SUMMARY)
         .map(|verdict| verdict.status);
     Plan {
-        status: status(view, &verdicts, before, &causes, moment),
+        status: status(view, &verdicts, &before.causes, &causes, moment),
         changes,
-        causes,
+        judgements: Judgements {
+            causes,
+            without_fault,
+        },
         summary,
     }
 }
 
 /// Returns true for a verdict that is too early to replace the one that is there, so that a restart does not flap it.
-fn is_carried_over(view: &NodeView, verdict: &Verdict, moment: PlanContext) -> bool {
+fn is_carried_over(
+    view: &NodeView,
+    verdict: &Verdict,
+    before: &Judgements,
+    moment: PlanContext,
+) -> bool {
     let Some(known) = as_it_is(view, &verdict.condition) else {
         return false;
     };
     let is_unknown = verdict.status == ConditionStatus::Unknown;
     let recovers = known.is_fault() && !verdict.is_fault();
-    (moment.is_settling && is_unknown) || (moment.is_starting && recovers)
+    let is_of_earlier_process = !before.without_fault.contains(&verdict.condition);
+    (moment.is_settling && is_unknown) || (moment.is_starting && recovers && is_of_earlier_process)
 }
 
 /// Returns gpud's condition as it is on the server, if it says something.
@@ -134,19 +156,17 @@ fn says_the_same(view: &NodeView, verdict: &Verdict) -> bool {
 fn status(
     view: &NodeView,
     verdicts: &[Verdict],
-    before: Option<&Causes>,
+    before: &Causes,
     causes: &Causes,
     moment: PlanContext,
 ) -> Option<Value> {
     let types: BTreeSet<&String> = verdicts.iter().map(|v| &v.condition).collect();
-    let has_others = |before: &Causes| {
-        let mut both = causes
-            .iter()
-            .filter_map(|(kind, now)| Some((before.get(kind)?, now)));
-        both.any(|(before, now)| before != now)
-    };
+    let mut both = causes
+        .iter()
+        .filter_map(|(kind, now)| Some((before.get(kind)?, now)));
+    let has_others = both.any(|(before, now)| before != now);
     let changed = !types.into_iter().eq(view.own.conditions.iter())
-        || before.is_some_and(has_others)
+        || has_others
         || verdicts.iter().any(|verdict| !says_the_same(view, verdict));
     if !changed && due_in(view, moment) > 0 {
         return None;
@@ -192,7 +212,7 @@ pub fn due_in(view: &NodeView, moment: PlanContext) -> u64 {
 }
 
 /// Returns the conditions that are others than before. A new one is a change only if something is wrong.
-fn changes(view: &NodeView, verdicts: &[Verdict], before: Option<&Causes>) -> Vec<Change> {
+fn changes(view: &NodeView, verdicts: &[Verdict], before: &Causes) -> Vec<Change> {
     let changed = verdicts.iter().filter(|verdict| {
         let known = view
             .conditions
@@ -203,7 +223,7 @@ fn changes(view: &NodeView, verdicts: &[Verdict], before: Option<&Causes>) -> Ve
             Some(_) => !says_the_same(view, verdict),
             None => verdict.is_fault(),
         };
-        let causes = before.and_then(|before| before.get(&verdict.condition));
+        let causes = before.get(&verdict.condition);
         let has_others = causes.is_some_and(|causes| *causes != verdict.causes);
         verdict.status != ConditionStatus::Unknown
             && (is_other || (verdict.is_fault() && has_others))

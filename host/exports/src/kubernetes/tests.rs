@@ -2,6 +2,7 @@
 
 mod conditions;
 mod metadata;
+mod restarts;
 
 use super::Settings;
 use crate::{ComponentHealth, Health, HealthView, Snapshot, Subject, UnixMillis};

@@ -64,6 +64,11 @@ impl Verdict {
         };
         self.status == bad
     }
+
+    /// Returns true if it is known that nothing is wrong.
+    pub fn is_in_order(&self) -> bool {
+        self.status != ConditionStatus::Unknown && !self.is_fault()
+    }
 }
 
 /// A state with its component.

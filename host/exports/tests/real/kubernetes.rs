@@ -115,8 +115,7 @@ async fn the_node_shows_a_fault_and_its_repair() {
     bench.exports.show(snapshot(Health::Healthy));
     let node = admin.condition("GpudXidError", "False").await;
     assert_eq!(node["metadata"]["labels"]["of"], "others");
-    // Nothing recovers in the first 15 seconds.
-    tokio::time::sleep(Duration::from_secs(16)).await;
+    bench.says("cluster", "delivered").await;
     let labels = admin.node().await["metadata"]["labels"].clone();
     assert_eq!(
         labels["gpuid.github.com/gpu-1"], "1650923000201",

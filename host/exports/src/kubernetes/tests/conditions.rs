@@ -1,11 +1,11 @@
-//! Conditions, over time and across restarts.
+//! Conditions, over time.
 
 use std::time::Duration;
 
 use super::{
     super::{
         SETTLING, STARTING,
-        plan::{Causes, Change, Plan, PlanContext, plan, timestamp},
+        plan::{Change, Judgements, Plan, PlanContext, plan, timestamp},
         rules,
         view::{ConditionView, NodeView},
     },
@@ -13,15 +13,15 @@ use super::{
 };
 
 /// A server that does what server-side apply does with the conditions of one manager.
-struct Server {
-    view: NodeView,
+pub(super) struct Server {
+    pub(super) view: NodeView,
     settings: Settings,
-    causes: Option<Causes>,
-    age: Duration,
+    judgements: Judgements,
+    pub(super) age: Duration,
 }
 
 impl Server {
-    fn new(yaml: &str) -> Self {
+    pub(super) fn new(yaml: &str) -> Self {
         Self {
             view: NodeView {
                 name: "node-7".into(),
@@ -30,7 +30,7 @@ impl Server {
                 ..NodeView::default()
             },
             settings: settings(yaml),
-            causes: None,
+            judgements: Judgements::default(),
             age: SETTLING,
         }
     }
@@ -43,14 +43,14 @@ impl Server {
             is_starting: self.age < STARTING,
             heartbeat_ms: 300_000,
         };
-        let causes = self.causes.as_ref();
-        plan(&self.view, snapshot, &self.settings, &rules, causes, moment)
+        let before = &self.judgements;
+        plan(&self.view, snapshot, &self.settings, &rules, before, moment)
     }
 
     /// Applies what is planned. Returns whether conditions were written, and the changes.
-    fn apply(&mut self, snapshot: &Snapshot, now: UnixMillis) -> (bool, Vec<Change>) {
+    pub(super) fn apply(&mut self, snapshot: &Snapshot, now: UnixMillis) -> (bool, Vec<Change>) {
         let plan = self.plan(snapshot, now);
-        self.causes = Some(plan.causes);
+        self.judgements = plan.judgements;
         let Some(status) = plan.status else {
             return (false, plan.changes);
         };
@@ -69,13 +69,13 @@ impl Server {
         (true, plan.changes)
     }
 
-    fn restart(&mut self) {
-        self.causes = None;
+    pub(super) fn restart(&mut self) {
+        self.judgements = Judgements::default();
         self.age = Duration::ZERO;
     }
 
     /// The conditions as `Type=Status(Reason)`, without those where nothing is wrong but the summary.
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let shown = self.view.conditions.iter().filter(|(kind, condition)| {
             kind.as_str() == rules::SUMMARY || condition.status != "False"
         });
@@ -207,36 +207,6 @@ fn nothing_is_written_while_nothing_changes_but_a_heartbeat() {
     let day_before = T - 86_400_000;
     assert!(server.apply(&disk("x"), day_before).0);
     assert!(!server.apply(&disk("y"), day_before + 1000).0);
-}
-
-#[test]
-fn a_restart_flaps_nothing() {
-    let mut server = Server::new("{}");
-    server.apply(&xid(), T);
-    let before = server.view.conditions.clone();
-    server.restart();
-    // Components come one by one, unchecked at first.
-    for (snapshot, second) in [
-        (Snapshot::default(), 1),
-        (one("disk", Health::Initializing), 2),
-        (one("disk", Health::Healthy), 3),
-        (one(XID, Health::Initializing), 4),
-        (xid_gone(), 5),
-        (xid(), 6),
-        (xid(), 7),
-    ] {
-        let (written, changes) = server.apply(&snapshot, T + second * 1000);
-        assert_eq!((written, changes), (false, Vec::new()), "second {second}");
-    }
-    assert_eq!(server.view.conditions, before);
-    // What recovered during the restart is shown when the start is over.
-    server.age = STARTING;
-    let (written, changes) = server.apply(&xid_gone(), T + 20_000);
-    assert!(written && changes.len() == 3);
-    // A component that never comes loses its condition in the end.
-    server.age = SETTLING;
-    server.apply(&one("disk", Health::Healthy), T + 200_000);
-    assert!(!server.view.conditions.contains_key("GpudXidError"));
 }
 
 #[test]
