@@ -92,7 +92,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
 /// daemon most of the time.
 fn test_threads() -> String {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    (processors * 3).to_string()
+    (processors * 2).to_string()
 }
 
 /// Checks pages against the contract, the code, the manifests and the paths that they name, and the words of all texts.
