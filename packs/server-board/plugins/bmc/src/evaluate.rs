@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_ipmi::elist::Sensor;
+use gpud_builtin_ipmi::elist::ListedSensor;
 use gpud_builtin_ipmi::sensors::Status;
 use gpud_builtin_shared::files::gauge;
 use gpud_pack_common::{hold, names};
@@ -44,7 +44,7 @@ const MAX_KNOWN: usize = 512;
 pub fn judge(
     context: &CheckContext,
     config: &Config,
-    sensors: Result<&[Sensor], &str>,
+    sensors: Result<&[ListedSensor], &str>,
     known: &mut KnownLeakSensors,
     before: &Memory,
 ) -> (Report, Memory) {
@@ -77,15 +77,15 @@ fn unreadable(context: &CheckContext, why: &str, before: &Memory) -> (Report, Me
 fn judge_sensors(
     context: &CheckContext,
     config: &Config,
-    sensors: &[Sensor],
-    known: &mut Known,
+    sensors: &[ListedSensor],
+    known: &mut KnownLeakSensors,
     before: &Memory,
 ) -> (Report, Memory) {
     if context.trigger == Trigger::SetHealthy {
         // The operator who removed a leak sensor has said so.
         known.clear();
     }
-    let judged: Vec<&Sensor> = sensors
+    let judged: Vec<&ListedSensor> = sensors
         .iter()
         .filter(|sensor| !config.ignores(&sensor.name))
         .collect();
@@ -137,11 +137,11 @@ fn judge_sensors(
     (report, after)
 }
 
-fn readable(sensors: &[Sensor]) -> usize {
+fn readable(sensors: &[ListedSensor]) -> usize {
     sensors.iter().filter(|one| one.status.is_some()).count()
 }
 
-fn is_there(sensor: &Sensor) -> bool {
+fn is_there(sensor: &ListedSensor) -> bool {
     sensor.entity == POWER_SUPPLY && sensor.is_any(&[SUPPLY_THERE])
 }
 
@@ -154,10 +154,10 @@ struct Leaks {
     silent: u64,
 }
 
-fn leaks(config: &Config, sensors: &[&Sensor], known: &mut KnownLeakSensors) -> Leaks {
+fn leaks(config: &Config, sensors: &[&ListedSensor], known: &mut KnownLeakSensors) -> Leaks {
     let mut all = Leaks::default();
     let mut heard = BTreeSet::new();
-    let is_leak_sensor = |sensor: &&&Sensor| names::any_fits(&config.leak, &sensor.name);
+    let is_leak_sensor = |sensor: &&&ListedSensor| names::any_fits(&config.leak, &sensor.name);
     for sensor in sensors.iter().filter(is_leak_sensor) {
         let name = &sensor.name;
         let says = leak::says(config, sensor);
@@ -231,14 +231,14 @@ fn leaks(config: &Config, sensors: &[&Sensor], known: &mut KnownLeakSensors) -> 
     all
 }
 
-fn reading(sensor: &Sensor) -> String {
+fn reading(sensor: &ListedSensor) -> String {
     match &sensor.value {
         Some((value, unit)) => format!(" ({value} {unit})"),
         None => String::new(),
     }
 }
 
-fn metrics(mut report: Report, sensors: &[Sensor]) -> Report {
+fn metrics(mut report: Report, sensors: &[ListedSensor]) -> Report {
     for sensor in sensors {
         if let Some((value, unit)) = &sensor.value {
             let labels = [("sensor", sensor.name.as_str()), ("unit", unit.as_str())];
@@ -248,7 +248,7 @@ fn metrics(mut report: Report, sensors: &[Sensor]) -> Report {
     report
 }
 
-fn shown(sensors: &[Sensor]) -> serde_json::Value {
+fn shown(sensors: &[ListedSensor]) -> serde_json::Value {
     let shown = sensors.iter().map(|sensor| {
         let value = sensor
             .value

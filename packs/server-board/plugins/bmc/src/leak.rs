@@ -3,7 +3,7 @@
 //! The specification has no type for them: makers use digital sensors (table 42-2: state, limit, severity, presence) or
 //! a voltage with thresholds, and words of their own. What cannot be understood is said, and neither dry nor a leak.
 
-use gpud_builtin_ipmi::elist::Sensor;
+use gpud_builtin_ipmi::elist::ListedSensor;
 use gpud_builtin_ipmi::sensors::Status;
 
 use crate::config::Config;
@@ -51,7 +51,7 @@ const DRY: [&str; 11] = [
 const ABSENT: [&str; 2] = ["Device Absent", "Device Removed"];
 
 /// Reads one.
-pub fn says(config: &Config, sensor: &Sensor) -> Says {
+pub fn says(config: &Config, sensor: &ListedSensor) -> Says {
     let own = |words: &[String]| {
         let begins = |state: &String| words.iter().any(|word| state.starts_with(word.as_str()));
         sensor.states.iter().any(begins)

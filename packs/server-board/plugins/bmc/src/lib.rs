@@ -10,7 +10,7 @@ pub mod leak;
 mod parts;
 pub mod racadm;
 
-use gpud_builtin_ipmi::elist::{self, Sensor};
+use gpud_builtin_ipmi::elist::{self, ListedSensor};
 use gpud_builtin_ipmi::freeipmi;
 use gpud_pack_common::ask::{self, Answer};
 use gpud_pack_common::dell::RACADM;
@@ -72,7 +72,7 @@ impl Checker for ServerBmc {
 }
 
 /// The sensors of the first program that is there, or why they are not known; nothing where none is.
-fn sensors() -> Result<Option<Result<Vec<Sensor>, String>>, AccessError> {
+fn sensors() -> Result<Option<Result<Vec<ListedSensor>, String>>, AccessError> {
     for (at, (program, arguments, parse)) in programs().into_iter().enumerate() {
         let answer = match ask::ask(program, arguments, SECONDS) {
             Ok(Answer::Missing) => continue,
@@ -98,7 +98,7 @@ fn sensors() -> Result<Option<Result<Vec<Sensor>, String>>, AccessError> {
 type Lister = (
     &'static str,
     &'static [&'static str],
-    fn(&str) -> Vec<Sensor>,
+    fn(&str) -> Vec<ListedSensor>,
 );
 
 /// All of them, in the order in which they are asked.
@@ -115,7 +115,7 @@ fn programs() -> Vec<Lister> {
 fn lister(
     program: &'static str,
     arguments: &'static [&'static str],
-    parse: fn(&str) -> Vec<Sensor>,
+    parse: fn(&str) -> Vec<ListedSensor>,
 ) -> Lister {
     (program, arguments, parse)
 }

@@ -1,7 +1,7 @@
 //! The problem with a sensor that is no leak sensor: a state that the catalogue calls a trouble, or a reading beyond a
 //! limit.
 
-use gpud_builtin_ipmi::elist::Sensor;
+use gpud_builtin_ipmi::elist::ListedSensor;
 use gpud_builtin_ipmi::sensors::Status;
 use gpud_builtin_ipmi::states::{Class, State, Weight};
 use gpud_builtin_shared::files::gauge;
@@ -26,7 +26,7 @@ const CHECK_DRIVE: &str = "Have the drive replaced.";
 const CHECK_MEMORY: &str = "Have the memory module tested or replaced.";
 
 /// The findings of one sensor.
-pub fn parts(config: &Config, sensor: &Sensor) -> Vec<Finding> {
+pub fn parts(config: &Config, sensor: &ListedSensor) -> Vec<Finding> {
     let mut found = states(sensor);
     if found.is_empty() {
         found.extend(unknown(sensor));
@@ -39,7 +39,7 @@ pub fn parts(config: &Config, sensor: &Sensor) -> Vec<Finding> {
 }
 
 /// Of its states: one finding for redundancy, one for all others.
-fn states(sensor: &Sensor) -> Vec<Finding> {
+fn states(sensor: &ListedSensor) -> Vec<Finding> {
     let (redundancy, others): (Vec<_>, Vec<_>) = sensor
         .troubles()
         .partition(|(state, _)| state.is_redundancy());
@@ -69,7 +69,7 @@ fn is_ailing(state: &State) -> bool {
 }
 
 /// Of words that the catalogue does not have, and that the program itself calls critical, as FreeIPMI does.
-fn unknown(sensor: &Sensor) -> Option<Finding> {
+fn unknown(sensor: &ListedSensor) -> Option<Finding> {
     let is_critical = sensor
         .status
         .is_some_and(|status| status >= Status::Critical);
@@ -85,7 +85,7 @@ fn unknown(sensor: &Sensor) -> Option<Finding> {
 }
 
 /// What begins the finding's key, the name of its event, and what to do.
-fn event(sensor: &Sensor, worst: &State) -> (&'static str, &'static str, &'static str) {
+fn event(sensor: &ListedSensor, worst: &State) -> (&'static str, &'static str, &'static str) {
     match (worst.class, sensor.entity) {
         _ if worst.is_redundancy() && worst.weight == Weight::Fatal => (
             "redundancy",
@@ -107,8 +107,8 @@ fn event(sensor: &Sensor, worst: &State) -> (&'static str, &'static str, &'stati
 }
 
 /// Of its reading.
-fn reading(config: &Config, sensor: &Sensor) -> Option<Finding> {
-    let Sensor { name, entity, .. } = sensor;
+fn reading(config: &Config, sensor: &ListedSensor) -> Option<Finding> {
+    let ListedSensor { name, entity, .. } = sensor;
     let (value, unit) = sensor.value.as_ref()?;
     let is_inlet = unit == "degrees C"
         && (AIR_INLETS.contains(entity) || names::any_fits(&config.inlet, name));

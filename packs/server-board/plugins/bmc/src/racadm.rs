@@ -1,9 +1,9 @@
-//! Sensors as Dell's `racadm getsensorinfo` lists them (iDRAC RACADM CLI guide): a heading `Sensor Type : FAN`, a line with the
+//! Sensors as Dell's `racadm getsensorinfo` lists them (iDRAC RACADM CLI guide): a heading `ListedSensor Type : FAN`, a line with the
 //! names of the columns, and a line for each sensor, whose columns are two spaces or more apart.
 //!
 //! The words are racadm's own; they are turned into those of the catalogue, so that one verdict judges all.
 
-use gpud_builtin_ipmi::elist::Sensor;
+use gpud_builtin_ipmi::elist::ListedSensor;
 use gpud_builtin_ipmi::sensors::Status;
 
 /// What lists the sensors.
@@ -58,12 +58,12 @@ impl Kind {
 }
 
 /// The sensors.
-pub fn parse(text: &str) -> Vec<Sensor> {
+pub fn parse(text: &str) -> Vec<ListedSensor> {
     let mut kind = Kind::Other;
     let mut sensors = Vec::new();
     for line in text.lines().filter(|line| line.len() <= MAX_LINE) {
         let line = line.trim();
-        if let Some(rest) = line.strip_prefix("Sensor Type") {
+        if let Some(rest) = line.strip_prefix("ListedSensor Type") {
             kind = Kind::parse(rest.trim_start_matches([' ', ':']).trim());
         } else if !line.starts_with(['<', '[']) && sensors.len() < MAX_SENSORS {
             sensors.extend(sensor(kind, line));
@@ -72,14 +72,14 @@ pub fn parse(text: &str) -> Vec<Sensor> {
     sensors
 }
 
-fn sensor(kind: Kind, line: &str) -> Option<Sensor> {
+fn sensor(kind: Kind, line: &str) -> Option<ListedSensor> {
     let mut columns = line
         .split("  ")
         .map(str::trim)
         .filter(|one| !one.is_empty());
     let (name, says) = (columns.next()?, columns.next()?);
     let detail = columns.next().unwrap_or_default();
-    let mut sensor = Sensor {
+    let mut sensor = ListedSensor {
         name: shortened(name),
         number: 0,
         status: None,
@@ -110,7 +110,7 @@ fn sensor(kind: Kind, line: &str) -> Option<Sensor> {
 }
 
 /// A power supply has only words.
-fn supply(sensor: &mut Sensor, says: &str) {
+fn supply(sensor: &mut ListedSensor, says: &str) {
     let lower = says.to_lowercase();
     let is_absent = lower.contains("absent") || lower == "n/a";
     if is_absent {
