@@ -1,4 +1,4 @@
-//! Sensors as Dell's `racadm getsensorinfo` lists them (iDRAC RACADM CLI guide): a heading `ListedSensor Type : FAN`, a line with the
+//! Sensors as Dell's `racadm getsensorinfo` lists them (iDRAC RACADM CLI guide): a heading `Sensor Type : FAN`, a line with the
 //! names of the columns, and a line for each sensor, whose columns are two spaces or more apart.
 //!
 //! The words are racadm's own; they are turned into those of the catalogue, so that one verdict judges all.
@@ -63,7 +63,7 @@ pub fn parse(text: &str) -> Vec<ListedSensor> {
     let mut sensors = Vec::new();
     for line in text.lines().filter(|line| line.len() <= MAX_LINE) {
         let line = line.trim();
-        if let Some(rest) = line.strip_prefix("ListedSensor Type") {
+        if let Some(rest) = line.strip_prefix("Sensor Type") {
             kind = Kind::parse(rest.trim_start_matches([' ', ':']).trim());
         } else if !line.starts_with(['<', '[']) && sensors.len() < MAX_SENSORS {
             sensors.extend(sensor(kind, line));
