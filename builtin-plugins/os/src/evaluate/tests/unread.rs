@@ -92,7 +92,7 @@ fn files_that_may_not_be_counted_are_not_the_nodes_fault() {
     assert_eq!(short(&report), (Health::Healthy, "ok"));
     let error = "open files could not be counted: /proc/1/fd: permission denied";
     assert_eq!(report.states[0].error.as_deref(), Some(error));
-    // Without any, the number of processes stands in.
+    // Without any, the number of processes is used instead.
     assert!(
         report.states[0].extra_info[0]
             .1
