@@ -46,7 +46,7 @@ def verdict(given):
     if given is None:
         return "None"
     return (
-        f"Some(Verdict {{ unhealthy: {HEALTH[given['health']]}, at_least: {number(given['at_least'])}, "
+        f"Some(EventVerdict {{ unhealthy: {HEALTH[given['health']]}, at_least: {number(given['at_least'])}, "
         f"window_seconds: {number(given['window_seconds'])}, "
         f"reboot_clears: {str(given['reboot_clears']).lower()}, ended_by: {texts(given.get('ended_by', []))} }})"
     )
@@ -81,12 +81,12 @@ def imports(entries):
         e["otherwise"]["type"] for e in entries if "type" in e.get("otherwise", {})
     }
     actions = {ACTIONS[word] for e in entries for word in e["actions"]}
-    verdicts = ", Verdict" if any(e["verdict"] for e in entries) else ""
+    verdicts = ", EventVerdict" if any(e["verdict"] for e in entries) else ""
     lines = []
     if actions:
-        lines.append(f"use gpud_builtin_shared::coded::Action::{several(actions)};")
-    lines.append(f"use gpud_builtin_shared::coded::Severity::{several(types)};")
-    lines.append(f"use gpud_builtin_shared::patterns::{{Catalog, Entry{verdicts}}};")
+        lines.append(f"use gpud_sdk::catalog::Action::{several(actions)};")
+    lines.append(f"use gpud_sdk::catalog::Severity::{several(types)};")
+    lines.append(f"use gpud_sdk::catalog::{{Catalog, Entry{verdicts}}};")
     return "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::samples::Samples;
+use gpud_sdk::samples::Samples;
 use gpud_sdk::{AccessError, CheckContext, log, state};
 use serde_json::json;
 

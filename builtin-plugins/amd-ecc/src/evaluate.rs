@@ -3,7 +3,7 @@
 use gpud_builtin_amd_common::check::nothing;
 use gpud_builtin_amd_common::ras::{Counts, Growth, counts};
 use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
-use gpud_builtin_shared::files::gauge;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};

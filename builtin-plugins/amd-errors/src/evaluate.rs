@@ -2,7 +2,7 @@
 
 use gpud_builtin_amd_common::card::subject;
 use gpud_builtin_amd_common::pci::is_id;
-use gpud_builtin_shared::files::gauge;
+use gpud_sdk::files::gauge;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Sighting};
 use gpud_sdk::{CheckContext, Event, Message, Report};

@@ -4,7 +4,7 @@ use gpud_builtin_amd_common::card::subject;
 use gpud_builtin_amd_common::check::{NO_GPU, nothing};
 use gpud_builtin_amd_common::round::{UNREADABLE, UNREADABLE_CHECKS};
 use gpud_builtin_amd_common::{RetainedState, Round};
-use gpud_builtin_shared::files::gauge;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{Finding, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 
 use gpud_builtin_amd_common::check::nothing;
 use gpud_builtin_amd_common::{Card, CardFile, RetainedState, Round};
-use gpud_builtin_shared::files::{gauge, percent};
+use gpud_sdk::files::{gauge, percent};
 use gpud_sdk::findings::with_data;
 use gpud_sdk::{CheckContext, Report};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The configuration that an operator can set.
 
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::settings::Settings;
 
 /// JSON Schema of the configuration.
 pub const SCHEMA: &str = r#"{

@@ -1,9 +1,9 @@
 //! From lines to events, and from events to the state. Functions of their arguments.
 
-use gpud_builtin_shared::patterns::Entry;
-use gpud_builtin_shared::policy::Policy;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
+use gpud_sdk::policy::Policy;
 use gpud_sdk::{CheckContext, Event, Health, Message, Report, Subject};
 
 use crate::config::Config;

@@ -14,7 +14,7 @@ pub mod patterns;
 mod examples;
 pub mod topology;
 
-use gpud_builtin_shared::policy::{self, Policy};
+use gpud_sdk::policy::{self, Policy};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
     Scanner, history, incidents, sysfs,

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{Inspect, Reboot};
-use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::{Inspect, Reboot};
+use gpud_sdk::catalog::Severity::{Critical, Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 6;
@@ -40,7 +40,7 @@ pub const DISK_MEDIUM_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Save the disk's data and have the disk looked at; set healthy once it is replaced.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
 /// A request to a disk failed, not for its medium.
@@ -52,7 +52,7 @@ pub const DISK_IO_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Check cables, backplane and disk.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
 };
 
 /// One of several paths to a disk failed; multipathing tries the next.
@@ -76,7 +76,7 @@ pub const DISK_HARDWARE_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Save the disk's data and have the disk looked at; set healthy once it is replaced.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
 /// The kernel gave a disk up and refuses all further requests to it.
@@ -88,7 +88,7 @@ pub const DISK_OFFLINE: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The kernel does not use the disk any more: reboot; if it is lost again, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A SCSI command failed; other lines report the outcome of the request.
@@ -148,7 +148,7 @@ pub const ATA_LINK_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Check cables, backplane and disk.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
 };
 
 /// An NVMe controller did not answer a command in time.
@@ -160,7 +160,7 @@ pub const NVME_COMMAND_TIMEOUT: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Check the disk, its firmware and its power saving.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 5, window_seconds: 3_600, reboot_clears: false, ended_by: &[] }),
 };
 
 /// An NVMe controller stopped working; the kernel resets it.
@@ -172,7 +172,7 @@ pub const NVME_CONTROLLER_DOWN: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Check the disk, its firmware and its power saving.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
 /// An NVMe controller did not start within the time that it asks for.
@@ -184,7 +184,7 @@ pub const NVME_NOT_READY: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The kernel does not use the disk any more: reboot; if it is lost again, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The kernel gave an NVMe controller up; its disks are gone.
@@ -196,7 +196,7 @@ pub const NVME_REMOVED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The kernel does not use the disk any more: reboot; if it is lost again, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A filesystem could not read or write its own structures, or found them damaged; it goes on, but files may be lost.
@@ -208,7 +208,7 @@ pub const FILESYSTEM_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Save the filesystem's data, have it checked (fsck, xfs_repair, btrfs check) and the disk looked at; then set healthy.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
 /// After an error a filesystem takes no more requests, or no more writes, until it is mounted again.
@@ -220,7 +220,7 @@ pub const FILESYSTEM_SHUT_DOWN: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Nothing can be written to the filesystem: have it checked, mount it again or reboot; if the error returns, have the disk looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A filesystem that is mounted from a file (a loop device) found an error or shut down: the file is damaged, or the filesystem that holds it, which reports its own error.
@@ -244,7 +244,7 @@ pub const RAID_MEMBER_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Replace the disk and add the new one to the array; then set healthy.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 604_800, reboot_clears: false, ended_by: &[] }),
 };
 
 /// An array lost more disks than it can do without: nothing on it can be read or written.
@@ -256,7 +256,7 @@ pub const RAID_ARRAY_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look whether several disks share a cable, backplane or controller before any is replaced; assemble the array (mdadm --assemble) or restore it from a copy, then set healthy.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: false, ended_by: &[] }),
 };
 
 /// All of it.

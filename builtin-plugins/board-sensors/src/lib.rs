@@ -3,7 +3,7 @@
 pub mod evaluate;
 pub mod sensor;
 
-use gpud_builtin_shared::files;
+use gpud_sdk::files;
 use gpud_sdk::findings::Memory;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 

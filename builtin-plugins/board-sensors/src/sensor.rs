@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::files::segment;
+use gpud_sdk::files::segment;
 
 /// The folder of the chips.
 pub const ROOT: &str = "/sys/class/hwmon";

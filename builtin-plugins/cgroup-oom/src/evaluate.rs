@@ -1,8 +1,8 @@
 //! The verdict.
 
-use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, Report};
 
 use crate::tree::{Reading, SavedKills};

@@ -6,7 +6,7 @@
 pub mod evaluate;
 pub mod tree;
 
-use gpud_builtin_shared::files;
+use gpud_sdk::files;
 use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::service::Service;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::net::{GRPC_UNIMPLEMENTED, GrpcResponse};

@@ -6,12 +6,12 @@ pub mod toml;
 pub mod wire;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::program;
 use gpud_builtin_shared::service::{self, Service};
-use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::findings::Memory;
 use gpud_sdk::net::{self, GrpcResponse};
 use gpud_sdk::nvml::Library;
+use gpud_sdk::program;
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Machine, Method};

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::files::segment;
+use gpud_sdk::files::segment;
 
 /// A group of processors that share their frequency.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

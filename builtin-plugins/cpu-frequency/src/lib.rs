@@ -3,7 +3,7 @@
 pub mod evaluate;
 pub mod facts;
 
-use gpud_builtin_shared::files::{self, read_all, read_optional};
+use gpud_sdk::files::{self, read_all, read_optional};
 use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 

@@ -1,6 +1,6 @@
 //! Kernel messages about processors: hung tasks (`kernel/hung_task.c`) and soft lockups (`kernel/watchdog.c`).
 
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::{clip, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 

@@ -11,7 +11,7 @@ pub mod patterns;
 mod examples;
 pub mod procfs;
 
-use gpud_builtin_shared::policy::{self, PolicyInput};
+use gpud_sdk::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, state, sysfs,
 };

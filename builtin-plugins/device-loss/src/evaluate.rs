@@ -1,8 +1,8 @@
 //! From lines to events, and from events to the state. Functions of their arguments.
 
-use gpud_builtin_shared::policy::Policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Repeats, Sighting};
+use gpud_sdk::policy::Policy;
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Report, Subject};
 
 use crate::config::Config;

@@ -13,8 +13,8 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::incidents::Repeats;
+use gpud_sdk::policy::{self, Policy};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
     history, incidents, sysfs,

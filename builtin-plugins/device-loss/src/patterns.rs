@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{CheckApp, Inspect, Reboot};
-use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::{CheckApp, Inspect, Reboot};
+use gpud_sdk::catalog::Severity::{Critical, Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 8;
@@ -47,7 +47,7 @@ pub const DRIVER_PROBE_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The firmware of a ConnectX card does not answer: its health counter does not advance.
@@ -59,7 +59,7 @@ pub const MLX5_HEALTH_COMPROMISED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
 };
 
 /// A ConnectX card stopped, for good or until its driver recovers it.
@@ -71,7 +71,7 @@ pub const MLX5_FATAL_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
 };
 
 /// The firmware of a ConnectX card reports trouble of the severity error or worse.
@@ -83,7 +83,7 @@ pub const MLX5_HEALTH_ISSUE: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at the card: temperature, firmware version, seat.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
 };
 
 /// The firmware of a ConnectX card reports trouble of the severity warning.
@@ -95,7 +95,7 @@ pub const MLX5_HEALTH_WARNING: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at the card: temperature, firmware version, seat.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
 };
 
 /// A sensor of a ConnectX card is above its limit. Cards that get no cooler stop within minutes.
@@ -107,7 +107,7 @@ pub const MLX5_HIGH_TEMPERATURE: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at the air flow, the fans and the heat sink of the card before its firmware stops.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The firmware of a ConnectX card reports something of lesser weight than a warning.
@@ -131,7 +131,7 @@ pub const MLX5_RECOVERY_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["mlx5_recovered"] }),
 };
 
 /// The driver recovered a ConnectX card.
@@ -155,7 +155,7 @@ pub const MLX5_COMMAND_TIMEOUT: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If it goes on, drain the machine and reboot.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The NVIDIA driver could not initialise a GPU.
@@ -167,7 +167,7 @@ pub const NVIDIA_INIT_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A GPU cannot be reached over PCIe any more (the form of older drivers; later ones report Xid 79).
@@ -179,7 +179,7 @@ pub const NVIDIA_FALLEN_OFF_BUS: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The GPU's system processor, which runs most of the driver, does not answer.
@@ -191,7 +191,7 @@ pub const NVIDIA_GSP_TIMEOUT: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The GPU's own firmware did not get ready, or the driver could not start the GPU's system processor. The driver cannot use the GPU.
@@ -203,7 +203,7 @@ pub const NVIDIA_BOOT_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot, better with the power switched off; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The driver's unified memory met an error that it cannot contain. Running programs fail, and no new one can use CUDA on any GPU; nvidia-smi goes on to work.
@@ -215,7 +215,7 @@ pub const NVIDIA_UVM_FATAL: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Drain the machine and reboot; look at the Xids before it for the GPU that began it.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The driver refuses new work on a GPU until it is reset.
@@ -227,7 +227,7 @@ pub const NVIDIA_RESET_REQUIRED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Drain the machine and reset the GPU (nvidia-smi --gpu-reset) or reboot; look at the Xids before it for the cause.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The driver's watchdog finds that a GPU makes no progress.
@@ -239,7 +239,7 @@ pub const NVIDIA_GPU_LOCKED: Entry = Entry {
     other_message: "",
     actions: &[CheckApp],
     advice: "If it goes on, drain the machine and reboot.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A program uses a driver library of another version than the kernel module: an update without a reboot, or a container with libraries of its own.
@@ -251,7 +251,7 @@ pub const NVIDIA_API_MISMATCH: Entry = Entry {
     other_message: "",
     actions: &[CheckApp],
     advice: "After an update of the driver, reboot; else look for containers that bring libraries of their own.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// Another driver (nouveau, or one that passes GPUs on to virtual machines) has the GPU; a verdict only while nouveau has it.
@@ -263,7 +263,7 @@ pub const NVIDIA_DRIVER_CONFLICT: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Keep nouveau from loading (blacklist it, also in the initial RAM disk), then reboot.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The kernel's own driver (nouveau), not NVIDIA's, drives this GPU, and reports a fault of it. CUDA cannot use the GPU.
@@ -287,7 +287,7 @@ pub const NETDEV_TX_TIMEOUT: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If it goes on, drain the machine and reboot; look at the card's firmware, its link and the switch.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The link of a hot-plug slot went down, or its card is gone: pulled out in an orderly way, reset, or lost.
@@ -311,7 +311,7 @@ pub const PCIE_SLOT_POWER_FAULT: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Have the card, its seat and its power cables looked at.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A device did not come back after a reset or from a low-power state: the kernel cannot read its configuration.
@@ -323,7 +323,7 @@ pub const PCI_DEVICE_INACCESSIBLE: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The device is not usable until a reboot, better with the power switched off; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The IOMMU stopped a device that read or wrote where it may not: a fault of its driver, of the virtual machine that has it, or of the device.

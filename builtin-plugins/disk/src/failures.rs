@@ -1,7 +1,7 @@
 //! What stored failures mean today: none, a reboot, or an inspection.
 
-use gpud_builtin_shared::policy::{self, Policy, PolicyInput};
 use gpud_sdk::history::{Reboot, StoredEvent};
+use gpud_sdk::policy::{self, Policy, PolicyInput};
 use gpud_sdk::{AccessError, CheckContext, HealthState, RepairAction};
 
 use crate::kmsg::FAILURES;

@@ -1,6 +1,6 @@
 //! Kernel messages about disks that fail. Sources: `drivers/md`, `drivers/nvme/host`, `fs/ext4`, `fs/buffer.c`, `block/`.
 
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::{after_process_name, begins_with_process, is_kernel_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 

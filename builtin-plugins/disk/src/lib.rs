@@ -23,9 +23,9 @@ mod examples;
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::cached::CachedAnswer;
 use gpud_builtin_shared::mounts::say_not_visible;
-use gpud_builtin_shared::policy;
+use gpud_sdk::cached::CachedAnswer;
+use gpud_sdk::policy;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     exec, history, log, state, sysfs,

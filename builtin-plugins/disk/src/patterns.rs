@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::Reboot;
-use gpud_builtin_shared::coded::Severity::Warning;
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::Reboot;
+use gpud_sdk::catalog::Severity::Warning;
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 4;
@@ -28,7 +28,7 @@ pub const RAID_ARRAY_FAILURE: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A filesystem found errors and takes no more writes.
@@ -40,7 +40,7 @@ pub const FILESYSTEM_READ_ONLY: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// No path to a multipath NVMe namespace is left; requests fail.
@@ -52,7 +52,7 @@ pub const NVME_PATH_FAILURE: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// An NVMe controller did not answer; the kernel resets it.
@@ -64,7 +64,7 @@ pub const NVME_CONTROLLER_TIMEOUT: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// An NVMe device did not come back from a reset; the kernel does not use it any more.
@@ -76,7 +76,7 @@ pub const NVME_DEVICE_DISABLED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A filesystem or program asked for data beyond the end of a disk: a damaged filesystem, or a disk that shrank.
@@ -88,7 +88,7 @@ pub const BEYOND_END_OF_DEVICE: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A block could not be read or written.
@@ -100,7 +100,7 @@ pub const BUFFER_IO_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A filesystem could not write its superblock.
@@ -112,7 +112,7 @@ pub const SUPERBLOCK_WRITE_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// All of it.

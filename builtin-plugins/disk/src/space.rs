@@ -1,7 +1,7 @@
 //! Filesystems that fill up.
 
-use gpud_builtin_shared::files::percent;
 use gpud_sdk::Health;
+use gpud_sdk::files::percent;
 
 use crate::config::Config;
 use crate::humanize;

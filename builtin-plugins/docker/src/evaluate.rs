@@ -1,8 +1,8 @@
 //! The verdict. Questions come one after another: what is not asked, is not started either, for the daemon's socket
 //! may be systemd's, which starts the daemon for any client that connects.
 
-use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::service::Service;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::net::Response;

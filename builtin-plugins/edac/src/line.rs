@@ -9,7 +9,7 @@
 //! The place is what the driver (or the operator, through sysfs) calls the DIMM; several that cannot be distinguished
 //! are joined by ` or `, and `any memory` and `unknown memory` stand for none.
 
-use gpud_builtin_shared::boots::BOOT;
+use gpud_sdk::boots::BOOT;
 use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 

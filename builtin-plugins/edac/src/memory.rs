@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::samples::Samples;
+use gpud_sdk::samples::Samples;
 use gpud_sdk::{CheckContext, Trigger};
 use serde::{Deserialize, Serialize};
 

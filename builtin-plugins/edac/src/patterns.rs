@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{Inspect, Reboot};
-use gpud_builtin_shared::coded::Severity::{Critical, Info};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::{Inspect, Reboot};
+use gpud_sdk::catalog::Severity::{Critical, Info};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 2;
@@ -21,7 +21,7 @@ pub const MEMORY_CORRECTED_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 100, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 100, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
 /// Data in memory is lost.
@@ -33,7 +33,7 @@ pub const MEMORY_UNCORRECTED_ERROR: Entry = Entry {
     other_message: "{errors} uncorrected memory error(s) on {dimm} ({place}), reported by the kernel's counter alone",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// All of it.

@@ -10,9 +10,9 @@ mod bonding;
 mod drivers;
 mod links;
 
-use gpud_builtin_shared::kernel_lines::{INTERFACE, MatchedLine, without_state};
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::begins_with_process;
+use gpud_sdk::kernel_lines::{INTERFACE, MatchedLine, without_state};
 
 /// Longest name of an interface (`IFNAMSIZ`, without its end) or RDMA device (`IB_DEVICE_NAME_MAX`).
 const MAX_NAME: usize = 63;

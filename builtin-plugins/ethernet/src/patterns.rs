@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{CheckApp, Inspect, Reboot};
-use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::{CheckApp, Inspect, Reboot};
+use gpud_sdk::catalog::Severity::{Critical, Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
@@ -31,7 +31,7 @@ pub const NIC_FIRMWARE_FATAL: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If the card does not come back, reboot; if it happens again, update its firmware or have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["nic_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["nic_recovered"] }),
 };
 
 /// The firmware of a network card met an error that it can recover from by a restart.
@@ -43,7 +43,7 @@ pub const NIC_FIRMWARE_RESET: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If it goes on, update the card's firmware, drain the machine and reboot.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The driver reset a network card and it did not come back: the card is not usable.
@@ -55,7 +55,7 @@ pub const NIC_RECOVERY_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The card is not usable until its driver is loaded again or the machine rebooted; if it is lost again after that, have it looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["nic_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["nic_recovered"] }),
 };
 
 /// A network card that failed before works again.
@@ -79,7 +79,7 @@ pub const NIC_LOST: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The card is not usable until a reboot; if it is lost again after that, have its seat and slot looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A network card switched itself off for its temperature.
@@ -91,7 +91,7 @@ pub const NIC_OVERHEATED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at the air flow, the fans and the heat sink of the card, then reboot.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The chip of a network card is above its limit. Cards that get no cooler stop.
@@ -103,7 +103,7 @@ pub const NIC_HOT: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at the air flow, the fans and the heat sink of the card.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The part of a network card that does RDMA met an error; the driver resets it, and connections break.
@@ -115,7 +115,7 @@ pub const NIC_HARDWARE_ERROR: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Update the card's firmware; if it happens again, have the card looked at.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The device of an Elastic Network Adapter sent no sign of life, lost packets, or does not take commands; the driver resets it.
@@ -127,7 +127,7 @@ pub const NIC_KEEP_ALIVE_LOST: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If it goes on, stop and start the instance, so that it moves to another host.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The firmware or device of a network card did not answer a command.
@@ -139,7 +139,7 @@ pub const NIC_COMMAND_TIMEOUT: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If it goes on, drain the machine and reboot; update the card's firmware.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// An Elastic Fabric Adapter refused a command: it is out of resources, a program asked for what it does not have, or the device is at fault.
@@ -163,7 +163,7 @@ pub const NIC_HANG: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If it goes on, drain the machine and reboot; look at the card's firmware, its link and the switch.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A port of a network card has no link any more: a cable, transceiver or switch, or somebody switched the port off.
@@ -199,7 +199,7 @@ pub const BOND_SLAVE_DOWN: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at cable, transceiver and the port of the switch.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &["bond_slave_up"] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &["bond_slave_up"] }),
 };
 
 /// An interface of a bond that lost its link before has one again.
@@ -223,7 +223,7 @@ pub const BOND_DOWN: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at the cables and the switches of all its interfaces.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &["bond_up"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &["bond_up"] }),
 };
 
 /// A bond that had no link before has one again.

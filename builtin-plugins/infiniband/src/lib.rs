@@ -24,7 +24,7 @@ pub mod shown;
 pub mod wording;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::policy::{self, PolicyInput};
+use gpud_sdk::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     history, incidents, state, sysfs,

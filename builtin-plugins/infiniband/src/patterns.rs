@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{Ignore, Inspect};
-use gpud_builtin_shared::coded::Severity::{Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry};
+use gpud_sdk::catalog::Action::{Ignore, Inspect};
+use gpud_sdk::catalog::Severity::{Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_shared::files::{gauge, percent};
 use gpud_builtin_shared::mounts::Mount;
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::files::{gauge, percent};
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::settings::Settings;
 use gpud_sdk::sysfs::FsUsage;
 use gpud_sdk::{CheckContext, Report, Subject};
 use serde_json::json;

@@ -13,7 +13,7 @@
 //!
 //! All are matched from the beginning of the line. `KCS: State = ‹n›, ‹n›` is for debugging, and not read.
 
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::{Sighting, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Message};
 
@@ -94,7 +94,7 @@ fn is_error(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use gpud_builtin_shared::patterns::testing;
+    use gpud_sdk::catalog::testing;
     use proptest::prelude::*;
 
     use super::*;

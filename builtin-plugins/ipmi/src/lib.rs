@@ -16,9 +16,9 @@ pub mod patterns;
 pub mod sensors;
 pub mod states;
 
-use gpud_builtin_shared::policy::{self, Policy, PolicyInput};
-use gpud_builtin_shared::program;
 use gpud_sdk::findings;
+use gpud_sdk::policy::{self, Policy, PolicyInput};
+use gpud_sdk::program;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     state, sysfs,

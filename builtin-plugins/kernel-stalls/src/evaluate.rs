@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_shared::patterns::Entry;
-use gpud_builtin_shared::policy::Policy;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
+use gpud_sdk::policy::Policy;
 use gpud_sdk::{CheckContext, Event, Message, Report};
 
 use crate::blocked::Blocked;

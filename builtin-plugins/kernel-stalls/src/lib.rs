@@ -14,8 +14,8 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::history::StoredEvent;
+use gpud_sdk::policy::{self, Policy};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher, Message, Report,
     Scanner, Trigger, history, incidents, state, sysfs,

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::Reboot;
-use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::Reboot;
+use gpud_sdk::catalog::Severity::{Critical, Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
@@ -30,7 +30,7 @@ pub const RCU_STALL: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If stalls go on, reboot; the kernel log shows which code holds the processor.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// An expedited grace period took a moment; kernels that ask for them in milliseconds print it, and it is no stall.
@@ -54,7 +54,7 @@ pub const HARD_LOCKUP: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "A processor that takes no interrupts does not come back by itself: reboot.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A pool of the kernel's workers has made no progress for half a minute or more.
@@ -66,7 +66,7 @@ pub const WORKQUEUE_LOCKUP: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "If lockups go on, reboot; the kernel log shows what the workers wait for.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// Tasks of one name wait without end, again and again: usually for a disk, a network mount or a driver.
@@ -78,7 +78,7 @@ pub const TASK_BLOCKED_REPEATEDLY: Entry = Entry {
     other_message: "",
     actions: &[],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The kernel gave up a clock; a verdict only while it takes the time from a slow one (hpet, acpi_pm, pit, jiffies).
@@ -90,7 +90,7 @@ pub const CLOCKSOURCE_UNSTABLE: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Asking for the time is many times slower than usual until a reboot; if it comes back, look at the firmware.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The kernel's own code failed. It ended the task that it was at and went on, but locks may be held and data damaged; the lines that follow name the code.
@@ -102,7 +102,7 @@ pub const KERNEL_OOPS: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "The kernel cannot be trusted any more: drain the machine and reboot; if it comes back, look for the driver that the lines below it name, and test the memory.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// All of it.

@@ -2,8 +2,8 @@
 //!
 //! The kubelet's own health check decides. Where nobody answers there, systemd tells whether anybody should.
 
-use gpud_builtin_shared::files::gauge;
 use gpud_builtin_shared::service::Service;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
 use gpud_sdk::net::Response;

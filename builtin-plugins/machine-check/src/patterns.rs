@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{Inspect, Reboot};
-use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::{Inspect, Reboot};
+use gpud_sdk::catalog::Severity::{Critical, Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 2;
@@ -26,7 +26,7 @@ pub const MACHINE_CHECK_CORRECTED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 100, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 100, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
 /// AMD: data is bad and marked so, but was not used yet.
@@ -38,7 +38,7 @@ pub const MACHINE_CHECK_DEFERRED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// Data is lost; the processor itself can go on.
@@ -50,7 +50,7 @@ pub const MACHINE_CHECK_UNCORRECTED: Entry = Entry {
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The processor's own state is corrupt.
@@ -62,7 +62,7 @@ pub const MACHINE_CHECK_FATAL: Entry = Entry {
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// Why the kernel stops after a machine check.
@@ -74,7 +74,7 @@ pub const MACHINE_CHECK_PANIC: Entry = Entry {
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The firmware reports an event that is no error.
@@ -98,7 +98,7 @@ pub const FIRMWARE_ERROR_CORRECTED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 100, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 100, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
 /// The firmware reports an error that was not corrected; the system can go on.
@@ -110,7 +110,7 @@ pub const FIRMWARE_ERROR_RECOVERABLE: Entry = Entry {
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The firmware reports an error after which the system cannot go on; mostly of the previous boot.
@@ -122,7 +122,7 @@ pub const FIRMWARE_ERROR_FATAL: Entry = Entry {
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// Corrected errors come so fast that the kernel polls for them.
@@ -134,7 +134,7 @@ pub const CMCI_STORM: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: false, ended_by: &["cmci_storm_subsided"] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: false, ended_by: &["cmci_storm_subsided"] }),
 };
 
 /// A storm of corrected errors is over.
@@ -170,7 +170,7 @@ pub const MEMORY_FAILURE_UNHANDLED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// A page with many corrected errors is taken out of use before it loses data.

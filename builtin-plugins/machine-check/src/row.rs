@@ -4,8 +4,8 @@
 //!
 //! Extra info: `boot_id`, `place` (what repeats are counted by), and `previous_boot` for what was found after a reset.
 
-use gpud_builtin_shared::boots::BOOT;
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::boots::BOOT;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message, Subject};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::files::{gauge, percent};
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::files::{gauge, percent};
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde_json::json;
 

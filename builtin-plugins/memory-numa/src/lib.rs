@@ -5,7 +5,7 @@
 pub mod evaluate;
 pub mod facts;
 
-use gpud_builtin_shared::files::{read_all, read_optional, segment};
+use gpud_sdk::files::{read_all, read_optional, segment};
 use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 

@@ -11,8 +11,8 @@ pub mod patterns;
 mod examples;
 pub mod procfs;
 
-use gpud_builtin_shared::cached::CachedAnswer;
-use gpud_builtin_shared::policy::{self, PolicyInput};
+use gpud_sdk::cached::CachedAnswer;
+use gpud_sdk::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     log, state, sysfs,

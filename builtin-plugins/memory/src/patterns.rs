@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::CheckApp;
-use gpud_builtin_shared::coded::Severity::Warning;
-use gpud_builtin_shared::patterns::{Catalog, Entry};
+use gpud_sdk::catalog::Action::CheckApp;
+use gpud_sdk::catalog::Severity::Warning;
+use gpud_sdk::catalog::{Catalog, Entry};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 4;

@@ -10,7 +10,7 @@ pub mod patterns;
 mod examples;
 
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::policy::{self, PolicyInput};
+use gpud_sdk::policy::{self, PolicyInput};
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
     history, kmsg,

@@ -8,7 +8,7 @@ pub mod interface;
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_shared::files;
+use gpud_sdk::files;
 use gpud_sdk::findings;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
 

@@ -1,6 +1,6 @@
 //! The configuration that an operator can set.
 
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::settings::Settings;
 use serde_json::Value;
 
 /// JSON Schema of the configuration.

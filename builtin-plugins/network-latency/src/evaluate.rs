@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gpud_builtin_shared::files::gauge;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{AccessError, CheckContext, Error, Report};
 use serde::Serialize;

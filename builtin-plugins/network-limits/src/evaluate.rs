@@ -1,8 +1,8 @@
 //! The verdict.
 
-use gpud_builtin_shared::files::{gauge, percent};
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::files::{gauge, percent};
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, Report};
 
 use crate::conntrack::{Before, Conntrack};

@@ -10,7 +10,7 @@
 //!
 //! All are matched from the beginning of the line.
 
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::{Sighting, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Message};
 
@@ -86,7 +86,7 @@ fn sockets(line: &str) -> Option<(&'static Entry, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use gpud_builtin_shared::patterns::testing;
+    use gpud_sdk::catalog::testing;
     use proptest::prelude::*;
 
     use super::*;

@@ -8,9 +8,9 @@ pub mod kmsg;
 pub mod patterns;
 pub mod ports;
 
-use gpud_builtin_shared::files::{self, read_optional};
-use gpud_builtin_shared::policy::{self, PolicyInput};
+use gpud_sdk::files::{self, read_optional};
 use gpud_sdk::findings;
+use gpud_sdk::policy::{self, PolicyInput};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     state, sysfs,

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpud_builtin_shared::policy::{self, Policy, PolicyInput};
 use gpud_sdk::history::{Reboot, StoredEvent};
 use gpud_sdk::incidents;
+use gpud_sdk::policy::{self, Policy, PolicyInput};
 use gpud_sdk::{AccessError, CheckContext, Evidence, HealthState, Recovery, RepairAction};
 
 use crate::evaluate::KernelLogHistory;

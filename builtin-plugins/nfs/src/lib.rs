@@ -17,7 +17,7 @@ mod examples;
 pub mod probe;
 pub mod script;
 
-use gpud_builtin_shared::policy::{self, Policy};
+use gpud_sdk::policy::{self, Policy};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, HealthState, KmsgWatcher,
     Message, Report, Scanner, exec, history, incidents, state, sysfs,

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::Reboot;
-use gpud_builtin_shared::coded::Severity::Warning;
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::Reboot;
+use gpud_sdk::catalog::Severity::Warning;
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
@@ -23,7 +23,7 @@ pub const NFS_SERVER_NOT_RESPONDING: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "NFS hang requires immediate reboot; drain may hang on NFS volumes",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 259_200, reboot_clears: true, ended_by: &["nfs_server_ok"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 259_200, reboot_clears: true, ended_by: &["nfs_server_ok"] }),
 };
 
 /// A server that did not answer does again.
@@ -47,7 +47,7 @@ pub const NFS_LOCK_RECLAIM_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "NFS hang requires immediate reboot; drain may hang on NFS volumes",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 259_200, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 259_200, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The stack trace of a task that waits goes through NFS's writeback.
@@ -59,7 +59,7 @@ pub const NFS_WRITEBACK_HANG: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "NFS hang requires immediate reboot; drain may hang on NFS volumes",
-    verdict: Some(Verdict { unhealthy: true, at_least: 2, window_seconds: 259_200, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 2, window_seconds: 259_200, reboot_clears: true, ended_by: &[] }),
 };
 
 /// All of it.

@@ -4,8 +4,8 @@
 //! (`drivers/pci/pci-sysfs.c`). `uevent` would have both in one, but some kernels wait in it for the device's lock, which
 //! a driver keeps that hangs while it starts.
 
-use gpud_builtin_shared::files;
 use gpud_sdk::AccessError;
+use gpud_sdk::files;
 
 const DEVICES: &str = "/sys/bus/pci/devices";
 const VENDOR: &str = "0x10de";

@@ -9,8 +9,8 @@ mod testing;
 pub mod uncorrected;
 
 use gpud_builtin_nvidia_common::{Questions, asking, remembered, tags};
-use gpud_builtin_shared::settings::numbers;
 use gpud_sdk::nvml::Answers;
+use gpud_sdk::settings::numbers;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config, history};
 
 use crate::evaluate::METRICS;

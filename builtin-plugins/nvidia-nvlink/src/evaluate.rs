@@ -1,7 +1,7 @@
 //! From readings and the kernel's complaint to a report.
 
 use gpud_builtin_nvidia_common::{GpuFinding, SeenNow, product, state, text, trouble, with_data};
-use gpud_builtin_shared::boots::is_of_this_boot;
+use gpud_sdk::boots::is_of_this_boot;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{AccessError, CheckContext, Evidence, HealthState, Recovery, RepairAction, Report};
 

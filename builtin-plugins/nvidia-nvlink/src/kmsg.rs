@@ -8,8 +8,8 @@
 //!
 //! Newer drivers name the GPU before it (`NVRM: GPU0 knvlink…`).
 
-use gpud_builtin_shared::boots::BOOT;
 use gpud_builtin_shared::time::rfc3339;
+use gpud_sdk::boots::BOOT;
 use gpud_sdk::incidents::{Sighting, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Message};
 

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::Reboot;
-use gpud_builtin_shared::coded::Severity::Warning;
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::Reboot;
+use gpud_sdk::catalog::Severity::Warning;
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
@@ -22,7 +22,7 @@ pub const NVLINK_POST_RX_DETECT_FAILURE: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Reboot, so that the driver looks for the links again; if the error returns, have the NVLink connections looked at.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// All of it.

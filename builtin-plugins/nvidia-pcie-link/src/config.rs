@@ -7,7 +7,7 @@
 //! | `min_width` | lanes that every GPU must have, whatever its slot can do; 0 is no demand | 0 |
 //! | `min_generation` | generation that every GPU's slot must be able to do; 0 is no demand | 0 |
 
-use gpud_builtin_shared::settings::numbers;
+use gpud_sdk::settings::numbers;
 
 /// JSON Schema of the configuration.
 pub const SCHEMA: &str = r#"{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpud_builtin_nvidia_common::{Gpu, GpuAnswer, GpuFinding, SeenNow, state, trouble, with_data};
-use gpud_builtin_shared::boots::is_of_this_boot;
+use gpud_sdk::boots::is_of_this_boot;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::device;
 use gpud_sdk::{CheckContext, Evidence, Health, HealthState, Recovery, RepairAction, Report};

@@ -1,6 +1,6 @@
 //! The data file against what the checker makes of its examples.
 
-use gpud_builtin_shared::patterns::testing;
+use gpud_sdk::catalog::testing;
 
 use crate::patterns::CATALOG;
 

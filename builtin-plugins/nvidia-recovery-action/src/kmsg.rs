@@ -7,7 +7,7 @@
 //! The words in parentheses differ between drivers (`Node Reboot Required`, `OS Reboot`, `PF FLR`); the numbers are
 //! NVML's. `accelerator-nvidia-error-xid` has an event of the same line, which weighs there only by NVIDIA's catalogue.
 
-use gpud_builtin_shared::boots::BOOT;
+use gpud_sdk::boots::BOOT;
 use gpud_sdk::incidents::{Sighting, fact, is_driver_line};
 use gpud_sdk::{CheckContext, Event, GpuId, Message, Subject};
 

@@ -13,9 +13,9 @@ mod examples;
 
 use gpud_builtin_nvidia_common::{Failure, IfSupported, SeenNow, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
-use gpud_builtin_shared::policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Answers, Question};
+use gpud_sdk::policy;
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, incidents,

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::Reboot;
-use gpud_builtin_shared::coded::Severity::{Critical, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::Reboot;
+use gpud_sdk::catalog::Severity::{Critical, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
@@ -21,7 +21,7 @@ pub const GPU_RECOVERY_ACTION_CHANGED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Follow the driver's request: end the programs and reset the GPU, or reboot the machine.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["gpu_recovery_action_cleared"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["gpu_recovery_action_cleared"] }),
 };
 
 /// The driver no longer requests an action for a GPU.

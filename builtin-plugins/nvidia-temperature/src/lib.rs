@@ -4,8 +4,8 @@ pub mod asked;
 pub mod evaluate;
 
 use gpud_builtin_nvidia_common::{Questions, asking, tags};
-use gpud_builtin_shared::settings::numbers;
 use gpud_sdk::nvml::Answers;
+use gpud_sdk::settings::numbers;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config};
 
 use crate::evaluate::METRICS;

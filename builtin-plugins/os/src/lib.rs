@@ -18,7 +18,7 @@ pub mod processes;
 pub mod sweep;
 pub mod waits;
 
-use gpud_builtin_shared::policy::{self, Policy};
+use gpud_sdk::policy::{self, Policy};
 use gpud_sdk::sysfs::{EntryCount, FileContent, FileKind};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,

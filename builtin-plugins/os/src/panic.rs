@@ -4,7 +4,7 @@
 //! `CPU: 3 PID: 77 Comm: bash …`, since Linux 6.11 `CPU: 3 UID: 0 PID: 77 Comm: bash …`. Only lines that match
 //! [`PATTERNS`] arrive here, so how far apart two lines are is read from their sequence numbers.
 
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::{clip, is_driver_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
 

@@ -8,7 +8,7 @@
 //! | `uncorrected_threshold` | uncorrected errors of a device within the window, recovered from, that are too many; at least 1 | 10 |
 //! | `window_seconds` | the window of both; at least 3,600 | 86,400 (one day) |
 
-use gpud_builtin_shared::settings::numbers;
+use gpud_sdk::settings::numbers;
 
 /// JSON Schema of the configuration.
 pub const SCHEMA: &str = r#"{

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpud_builtin_shared::boots::{boot, is_of_this_boot};
+use gpud_sdk::boots::{boot, is_of_this_boot};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::fact;
 use gpud_sdk::verdict::{Verdict, list};

@@ -16,9 +16,9 @@ pub mod patterns;
 mod examples;
 pub mod row;
 
-use gpud_builtin_shared::policy::{self, Policy};
 use gpud_sdk::findings;
 use gpud_sdk::incidents::{as_stored, boots, read_log, remember_seen, seen_before};
+use gpud_sdk::policy::{self, Policy};
 use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report,
     Scanner, history, log, state, sysfs,

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{Inspect, Reboot};
-use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::{Inspect, Reboot};
+use gpud_sdk::catalog::Severity::{Critical, Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
@@ -27,7 +27,7 @@ pub const PCIE_AER_CORRECTED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1_000, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1_000, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
 /// A transaction is lost; the link goes on.
@@ -39,7 +39,7 @@ pub const PCIE_AER_NONFATAL: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 10, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 10, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
 /// The link cannot be trusted and is reset.
@@ -51,7 +51,7 @@ pub const PCIE_AER_FATAL: Entry = Entry {
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["pcie_aer_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["pcie_aer_recovered"] }),
 };
 
 /// Kinds of an error whose first line came in an earlier batch.
@@ -99,7 +99,7 @@ pub const PCIE_AER_RECOVERY_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["pcie_aer_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["pcie_aer_recovered"] }),
 };
 
 /// A port switched its link off to keep an error from spreading; devices below it are gone until it is recovered.
@@ -111,7 +111,7 @@ pub const PCIE_DPC_CONTAINMENT: Entry = Entry {
     other_message: "",
     actions: &[Reboot, Inspect],
     advice: "",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["pcie_aer_recovered"] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &["pcie_aer_recovered"] }),
 };
 
 /// All of it.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::boots::BOOT;
+use gpud_sdk::boots::BOOT;
 use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Message};
 

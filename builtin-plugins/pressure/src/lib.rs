@@ -5,7 +5,7 @@
 pub mod evaluate;
 pub mod psi;
 
-use gpud_builtin_shared::files;
+use gpud_sdk::files;
 use gpud_sdk::findings;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 

@@ -1,20 +1,11 @@
-//! Functions and types that several built-in checkers share. Not a component by itself: the checkers link it, and what one of them
-//! does not use is not in its guest.
+//! Functions and types that only built-in checkers share: NVIDIA's driver and actions, mounts, services, lists of containers,
+//! times. The modules that make verdicts, which plugins use as well, are in `gpud_sdk`.
+//!
+//! Not a component by itself: the checkers link it, and what one of them does not use is not in its guest.
 
-pub mod boots;
-pub mod cached;
-pub mod coded;
 pub mod driver;
-pub mod files;
-pub mod kernel_lines;
 pub mod listing;
 pub mod mounts;
-pub mod patterns;
-pub mod policy;
-pub mod program;
-pub mod samples;
 pub mod service;
-pub mod settings;
-#[cfg(feature = "story")]
-pub mod story;
 pub mod time;
+pub mod vendor;

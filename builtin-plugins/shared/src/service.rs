@@ -2,9 +2,8 @@
 //!
 //! Facts: systemctl(1), org.freedesktop.systemd1(5).
 
+use gpud_sdk::program::{self, ProgramOutput};
 use gpud_sdk::{AccessError, CheckContext, sysfs};
-
-use crate::program::{self, ProgramOutput};
 
 const SECONDS: u32 = 5;
 const PROPERTIES: &str = "--property=LoadState,ActiveState,SubState,UnitFileState,TriggeredBy,\

@@ -2,7 +2,9 @@
 //!
 //! An [`ErrorView`] is a view of all errors: GPUd's, or the vendor's.
 
-use super::{Action, Severity};
+pub mod config;
+
+use gpud_sdk::catalog::{Action, Severity};
 
 /// Key of the catalogue in a configuration document and in an event's facts.
 pub const CATALOG: &str = "xid_catalog";

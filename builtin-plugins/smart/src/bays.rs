@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::files::{self, segment};
 use gpud_sdk::AccessError;
+use gpud_sdk::files::{self, segment};
 
 /// Before the name of a slot in the name of the link.
 const LINK: &str = "enclosure_device:";

@@ -1,6 +1,6 @@
 //! Which devices there are. Virtual disks (virtio, Xen, loop, RAM, device mapper) have no SMART and are not asked.
 
-use gpud_builtin_shared::files::segment;
+use gpud_sdk::files::segment;
 
 /// One.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::samples::Samples;
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::samples::Samples;
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, RepairAction, Report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

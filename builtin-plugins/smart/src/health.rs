@@ -14,8 +14,8 @@
 //! | `ata_pending_defects_log.count`, `scsi_pending_defects.count` | smartctl(8), `-l defects` |
 //! | `ata_smart_attributes.table[].when_failed` | smartctl(8), `-A`: `now` for an attribute that is below its threshold |
 
-use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::program;
+use gpud_sdk::files::gauge;
+use gpud_sdk::program;
 use serde_json::Value;
 
 /// The bit of the critical warning that heat sets: it goes when the disk cools down.

@@ -8,9 +8,9 @@ pub mod devices;
 pub mod evaluate;
 pub mod health;
 
-use gpud_builtin_shared::files;
-use gpud_builtin_shared::program;
+use gpud_sdk::files;
 use gpud_sdk::findings;
+use gpud_sdk::program;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 
 use devices::Device;

@@ -7,8 +7,8 @@ pub mod patterns;
 #[cfg(test)]
 mod tests;
 
-use gpud_builtin_shared::kernel_lines::KernelLines;
-use gpud_builtin_shared::policy;
+use gpud_sdk::kernel_lines::KernelLines;
+use gpud_sdk::policy;
 use gpud_sdk::{
     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner,
 };

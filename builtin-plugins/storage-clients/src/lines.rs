@@ -16,8 +16,8 @@
 //! | `CIFS: VFS: \\‹server› has not responded in ‹n› seconds. Reconnecting...` | `fs/smb/client/connect.c`, `server_unresponsive` |
 //! | ` connection‹n›:‹n›: detected conn error (‹n›)`, ` session‹n›: session recovery timed out after ‹n› secs` | `drivers/scsi/scsi_transport_iscsi.c`, `iscsi_conn_error_event`, `session_recovery_timedout` |
 
-use gpud_builtin_shared::kernel_lines::MatchedLine;
 use gpud_sdk::incidents::begins_with_process;
+use gpud_sdk::kernel_lines::MatchedLine;
 
 use crate::patterns::{
     STORAGE_CLIENT_BUG, STORAGE_CLIENT_EVICTED, STORAGE_CONNECTION_LOST,

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::{CheckApp, Inspect, Reboot};
-use gpud_builtin_shared::coded::Severity::{Critical, Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::{CheckApp, Inspect, Reboot};
+use gpud_sdk::catalog::Severity::{Critical, Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 3;
@@ -29,7 +29,7 @@ pub const STORAGE_CONNECTION_LOST: Entry = Entry {
     other_message: "",
     actions: &[CheckApp],
     advice: "Look whether other machines lost the server, too; else look at this machine's network.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &["storage_connection_restored"] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &["storage_connection_restored"] }),
 };
 
 /// A client of network storage reached a server that it had lost.
@@ -53,7 +53,7 @@ pub const STORAGE_CLIENT_EVICTED: Entry = Entry {
     other_message: "",
     actions: &[CheckApp],
     advice: "Jobs that wrote at that time must be started again. Look at this machine's network and load, and at the server's log.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The client of a parallel file system met an error that it cannot go on after, and unmounted it: its files are gone from this machine until it is mounted again.
@@ -65,7 +65,7 @@ pub const STORAGE_UNMOUNTED: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Drain the machine, mount the file system again (mmmount) or reboot; the log of the client says why.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The client of Lustre found itself in a state that must not be (LBUG): the thread that met it hangs for ever, and more will follow.
@@ -77,7 +77,7 @@ pub const STORAGE_CLIENT_BUG: Entry = Entry {
     other_message: "",
     actions: &[Reboot],
     advice: "Drain the machine and reboot; look for a newer version of the client.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The client of WEKA could not write data of a file to its servers (no space left, or an I/O error) and dropped it: the file is damaged.
@@ -89,7 +89,7 @@ pub const STORAGE_WRITE_LOST: Entry = Entry {
     other_message: "",
     actions: &[CheckApp],
     advice: "Look at the space and quota of the file system; files that were written at that time must be written again.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 3_600, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The connection to an iSCSI target was not repaired in time: requests to its disks fail from now on.
@@ -101,7 +101,7 @@ pub const STORAGE_SESSION_FAILED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Look at the network and the target; log in again (iscsiadm -m node --login), then check the filesystems on it.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 1, window_seconds: 86_400, reboot_clears: true, ended_by: &[] }),
 };
 
 /// The cluster of Ceph says that one of its storage servers (OSD) is down. Its data has copies; requests wait for a moment.

@@ -1,8 +1,8 @@
 //! Lines to events, and events to the state.
 
-use gpud_builtin_shared::patterns::testing;
-use gpud_builtin_shared::policy::Policy;
+use gpud_sdk::catalog::testing;
 use gpud_sdk::incidents::{Repeats, as_stored};
+use gpud_sdk::policy::Policy;
 use gpud_sdk::{CheckContext, Event, Health, Message, Trigger};
 use proptest::prelude::*;
 

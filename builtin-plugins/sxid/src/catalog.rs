@@ -1,9 +1,9 @@
 //! The known facts about each SXid: a short text, how serious it is, and what to do.
 
-use gpud_builtin_shared::coded::Key;
-pub use gpud_builtin_shared::coded::vendor::VendorAction;
-use gpud_builtin_shared::coded::vendor::{CodeVerdict, ErrorView};
-pub use gpud_builtin_shared::coded::{Action, Severity};
+pub use gpud_builtin_shared::vendor::VendorAction;
+use gpud_builtin_shared::vendor::{CodeVerdict, ErrorView};
+pub use gpud_sdk::catalog::{Action, Severity};
+use gpud_sdk::error_codes::Key;
 
 use crate::catalog_data::CODES;
 

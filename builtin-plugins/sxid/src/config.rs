@@ -1,15 +1,16 @@
-//! The component's configuration: [`gpud_builtin_shared::coded::config`]. The threshold of codes without one of their own
+//! The component's configuration: [`gpud_builtin_shared::vendor::config`]. The threshold of codes without one of their own
 //! is fixed, as in GPUd.
 
-use gpud_builtin_shared::coded::config;
-pub use gpud_builtin_shared::coded::config::Config;
-use gpud_builtin_shared::policy::codes::Codes;
+use gpud_builtin_shared::vendor::config;
+pub use gpud_builtin_shared::vendor::config::Config;
+use gpud_sdk::error_codes::config::CodeKind;
+use gpud_sdk::policy::codes::Codes;
 
 use crate::catalog;
 use crate::catalog_data::VERSION;
 
 /// The parts of the configuration that only SXids have.
-pub const KIND: config::Kind = config::Kind {
+pub const KIND: CodeKind = CodeKind {
     codes: Codes {
         family: "SXid",
         version: VERSION,
@@ -19,6 +20,7 @@ pub const KIND: config::Kind = config::Kind {
     has_threshold: false,
     key_pattern: "^[0-9]{5}$",
     overrides: &[],
+    further_properties: config::PROPERTIES,
 };
 
 /// Reads a document.

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_shared::coded::vendor::CATALOG;
-use gpud_builtin_shared::coded::{repeats, timeline};
 use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::vendor::CATALOG;
+use gpud_sdk::error_codes::{repeats, timeline};
 use gpud_sdk::findings;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::is_driver_line;
@@ -79,7 +79,7 @@ pub fn check(
             .filter_map(|(index, stored)| Some(row::read(stored)?.fault(index, config.catalog())))
     };
     let reboots = || reboots.iter().rev().map(|time| time / 1000);
-    let (verdict, by_policy) = timeline::judge(faults, reboots, config);
+    let (verdict, by_policy) = timeline::judge(faults, reboots, config.codes());
 
     let mut state = verdict.state(EVENT_NAME, "SXIDComponent is healthy");
     state.error = error;
@@ -146,7 +146,7 @@ pub fn scan(
                 .map(|(_, sxid)| (sxid.key(), sxid.verdict(config.catalog()).0));
             let (found, scanned) = (found.len(), log.scanned);
             let reason = format!("matched {found} sxid errors from {scanned} kmsg(s)");
-            timeline::at_once(context, errors, config, reason)
+            timeline::at_once(context, errors, config.codes(), reason)
         }
     };
     let shown = found.iter().skip(found.len().saturating_sub(MAX_SHOWN));

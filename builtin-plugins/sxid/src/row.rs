@@ -6,10 +6,11 @@
 
 use std::borrow::Cow;
 
-use gpud_builtin_shared::coded::timeline::Fault;
-use gpud_builtin_shared::coded::vendor::{CATALOG, ErrorView, differ, verdict_words};
-use gpud_builtin_shared::coded::{Key, Severity};
 use gpud_builtin_shared::time;
+use gpud_builtin_shared::vendor::{CATALOG, ErrorView, differ, verdict_words};
+use gpud_sdk::catalog::Severity;
+use gpud_sdk::error_codes::Key;
+use gpud_sdk::error_codes::timeline::Fault;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{CheckContext, Event, Evidence, Message, Subject};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The meaning of a line: its facts joined with the catalogue's entry.
 
-use gpud_builtin_shared::coded::Key;
-use gpud_builtin_shared::coded::vendor::{CodeVerdict, ErrorView};
+use gpud_builtin_shared::vendor::{CodeVerdict, ErrorView};
+use gpud_sdk::error_codes::Key;
 
 use crate::catalog::{self, Code, POSSIBLE, Severity};
 use crate::line;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_shared::settings::Settings;
+use gpud_sdk::settings::Settings;
 
 /// JSON Schema of the configuration.
 pub const SCHEMA: &str = r#"{

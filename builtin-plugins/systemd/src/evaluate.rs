@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::samples::Samples;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::samples::Samples;
 use gpud_sdk::{CheckContext, EventType, Report, Subject};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -4,8 +4,8 @@ pub mod config;
 pub mod evaluate;
 pub mod units;
 
-use gpud_builtin_shared::program;
 use gpud_sdk::findings;
+use gpud_sdk::program;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use config::{Config, SCHEMA};

@@ -1,8 +1,8 @@
 //! From lines to events, and from events and counters to the state. Functions of their arguments.
 
-use gpud_builtin_shared::policy::Policy;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::{self, Incident, Rule, Sighting};
+use gpud_sdk::policy::Policy;
 use gpud_sdk::{CheckContext, Event, Health, HealthState, Message, Recovery, RepairAction, Report};
 
 use crate::config::Config;

@@ -1,8 +1,8 @@
 //! The catalogue as constants. Made by `builtin-plugins/shared/patterns.py` from `catalog/patterns.json`; do not edit.
 
-use gpud_builtin_shared::coded::Action::Inspect;
-use gpud_builtin_shared::coded::Severity::{Fatal, Info, Warning};
-use gpud_builtin_shared::patterns::{Catalog, Entry, Verdict};
+use gpud_sdk::catalog::Action::Inspect;
+use gpud_sdk::catalog::Severity::{Fatal, Info, Warning};
+use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
 pub const VERSION: u32 = 1;
@@ -24,7 +24,7 @@ pub const CPU_THERMAL_THROTTLED: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Check fans, heat sinks, air flow and the temperature of the room.",
-    verdict: Some(Verdict { unhealthy: false, at_least: 3, window_seconds: 600, reboot_clears: true, ended_by: &["cpu_thermal_normal"] }),
+    verdict: Some(EventVerdict { unhealthy: false, at_least: 3, window_seconds: 600, reboot_clears: true, ended_by: &["cpu_thermal_normal"] }),
 };
 
 /// A processor that was too hot works at full speed again.
@@ -48,7 +48,7 @@ pub const CRITICAL_TEMPERATURE: Entry = Entry {
     other_message: "",
     actions: &[Inspect],
     advice: "Check fans, heat sinks, air flow and the temperature of the room.",
-    verdict: Some(Verdict { unhealthy: true, at_least: 1, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
+    verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 86_400, reboot_clears: false, ended_by: &[] }),
 };
 
 /// All of it.

@@ -1,7 +1,7 @@
 //! The verdict.
 
-use gpud_builtin_shared::settings::Settings;
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, Event, EventType, Report};
 use serde::{Deserialize, Serialize};
 

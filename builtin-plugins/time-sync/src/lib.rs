@@ -6,9 +6,9 @@
 pub mod evaluate;
 pub mod source;
 
-use gpud_builtin_shared::cached::CachedAnswer;
-use gpud_builtin_shared::program;
+use gpud_sdk::cached::CachedAnswer;
 use gpud_sdk::findings;
+use gpud_sdk::program;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
 use evaluate::{Config, SCHEMA, SyncMemory};

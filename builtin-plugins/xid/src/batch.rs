@@ -1,7 +1,7 @@
 //! Xids that are delivered together: each event says which other one it belongs to, and repeats add what the first line
 //! did not say. Verdicts do not depend on it ([`crate::related`]); it is for people and programs that read events.
 
-use gpud_builtin_shared::coded::repeats::fold;
+use gpud_sdk::error_codes::repeats::fold;
 use gpud_sdk::incidents::fact;
 use gpud_sdk::{Event, Message};
 

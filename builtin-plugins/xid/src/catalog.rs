@@ -1,8 +1,8 @@
 //! The known facts about each Xid: NVIDIA's name, a short text, how serious it is, and what to do.
 
-use gpud_builtin_shared::coded::Key;
-pub use gpud_builtin_shared::coded::vendor::VendorAction;
-pub use gpud_builtin_shared::coded::{Action, Severity};
+pub use gpud_builtin_shared::vendor::VendorAction;
+pub use gpud_sdk::catalog::{Action, Severity};
+use gpud_sdk::error_codes::Key;
 
 use crate::catalog_data::{CODES, GPUD, MNEMONICS, RULES, STATUSES, SUB_CODES, VENDOR};
 

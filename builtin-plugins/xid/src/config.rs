@@ -1,9 +1,10 @@
-//! The component's configuration: [`gpud_builtin_shared::coded::config`], with `reboot_threshold`, and 1,000 as the
+//! The component's configuration: [`gpud_builtin_shared::vendor::config`], with `reboot_threshold`, and 1,000 as the
 //! threshold of Xid 94 where `overrides` does not say otherwise.
 
-use gpud_builtin_shared::coded::config;
-pub use gpud_builtin_shared::coded::config::Config;
-use gpud_builtin_shared::policy::codes::Codes;
+use gpud_builtin_shared::vendor::config;
+pub use gpud_builtin_shared::vendor::config::Config;
+use gpud_sdk::error_codes::config::CodeKind;
+use gpud_sdk::policy::codes::Codes;
 
 use crate::catalog;
 use crate::catalog_data::VERSION;
@@ -12,7 +13,7 @@ use crate::catalog_data::VERSION;
 const CONTAINED: (u32, u32) = (94, 1000);
 
 /// The parts of the configuration that only Xids have.
-pub const KIND: config::Kind = config::Kind {
+pub const KIND: CodeKind = CodeKind {
     codes: Codes {
         family: "Xid",
         version: VERSION,
@@ -22,6 +23,7 @@ pub const KIND: config::Kind = config::Kind {
     has_threshold: true,
     key_pattern: r"^[0-9]+(\\.[0-9]+( \\(err status 0x[0-9a-fA-F]+\\))?)?$",
     overrides: &[CONTAINED],
+    further_properties: config::PROPERTIES,
 };
 
 /// Reads a document.

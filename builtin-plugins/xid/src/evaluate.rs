@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_shared::coded::timeline;
-use gpud_builtin_shared::coded::vendor::CATALOG;
 use gpud_builtin_shared::driver::Driver;
+use gpud_builtin_shared::vendor::CATALOG;
+use gpud_sdk::error_codes::timeline;
 use gpud_sdk::findings;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::kmsg::LookBack;
@@ -156,7 +156,7 @@ pub fn check(
     let faults = related::faults(&rows, config);
     let faults = || faults.iter().cloned();
     let reboots = || reboots.iter().rev().map(|time| time / 1000);
-    let (verdict, by_policy) = timeline::judge(faults, reboots, config);
+    let (verdict, by_policy) = timeline::judge(faults, reboots, config.codes());
 
     let mut state = verdict.state(EVENT_NAME, "XIDComponent is healthy");
     state.error = error;
@@ -245,7 +245,7 @@ pub fn scan(
             });
             let (found, scanned) = (found.len(), log.scanned);
             let reason = format!("matched {found} xid errors from {scanned} kmsg(s)");
-            timeline::at_once(context, errors, config, reason)
+            timeline::at_once(context, errors, config.codes(), reason)
         }
     };
     let mut report = Report {

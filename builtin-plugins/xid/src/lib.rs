@@ -1,7 +1,7 @@
 //! `accelerator-nvidia-error-xid`: errors that the NVIDIA driver reports in the kernel log as `Xid`s.
 //!
 //! A line becomes an event as it comes ([`mod@line`], [`xid`], [`row`]); the state is judged from the history of events
-//! and reboots ([`timeline`](gpud_builtin_shared::coded::timeline)), so it survives restarts without any latch and
+//! and reboots ([`timeline`](gpud_sdk::error_codes::timeline)), so it survives restarts without any latch and
 //! clears with a reboot, a set-healthy, or by growing older than the window ([`config`]). `scan` looks at the kernel
 //! log alone.
 //!

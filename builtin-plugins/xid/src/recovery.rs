@@ -2,7 +2,7 @@
 //!
 //! The words differ between drivers, the numbers are those of `nvmlDeviceGpuRecoveryAction_t`.
 
-use gpud_builtin_shared::coded::vendor::CodeVerdict;
+use gpud_builtin_shared::vendor::CodeVerdict;
 
 use crate::catalog::{Action, Severity};
 

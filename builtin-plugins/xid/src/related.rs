@@ -6,9 +6,9 @@
 //!
 //! What a site's policy names is judged by the policy alone.
 
-use gpud_builtin_shared::coded::timeline::Fault;
-use gpud_builtin_shared::coded::vendor::ErrorView;
-use gpud_builtin_shared::policy::codes::Ruling;
+use gpud_builtin_shared::vendor::ErrorView;
+use gpud_sdk::error_codes::timeline::Fault;
+use gpud_sdk::policy::codes::Ruling;
 
 use crate::catalog::{Action, Severity};
 use crate::config::Config;

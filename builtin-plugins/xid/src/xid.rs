@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use gpud_builtin_shared::coded::Key;
-use gpud_builtin_shared::coded::vendor::{CodeVerdict, ErrorView};
 use gpud_builtin_shared::time::push_padded;
+use gpud_builtin_shared::vendor::{CodeVerdict, ErrorView};
+use gpud_sdk::error_codes::Key;
 
 use crate::catalog::{self, Action, Entry, MAX_CODE, Severity, VendorAction};
 use crate::line::{self, Extended, Line};

@@ -1,7 +1,7 @@
 //! Asking a program of the machine.
 
-use gpud_builtin_shared::program::{self, ProgramOutput};
 use gpud_sdk::AccessError;
+use gpud_sdk::program::{self, ProgramOutput};
 
 /// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Which boot a stored event belongs to. The boot's id, which events carry, identifies it: clocks can be set, and what
 //! was logged early in a boot can bear a time before it.
 
-use gpud_sdk::incidents::fact;
-use gpud_sdk::{CheckContext, Event};
+use crate::incidents::fact;
+use crate::{CheckContext, Event};
 
 /// Key of the boot id in an event's extra info.
 pub const BOOT: &str = "boot_id";

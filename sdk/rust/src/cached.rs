@@ -3,7 +3,7 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use gpud_sdk::{AccessError, CheckContext, Trigger, state};
+use crate::{AccessError, CheckContext, Trigger, state};
 
 /// Bound of the host on one value, with some room. A longer answer is not cached, and every check asks again.
 const MAX_BYTES: usize = 60 * 1024;

@@ -1,9 +1,12 @@
 //! Catalogues of kernel lines: the patterns that a checker requests from the host, and the events that its lines become.
 //!
-//! Each is a data file, `builtin-plugins/‹folder›/catalog/patterns.json`, which is the only place where its patterns, names
-//! of events, types, messages, actions and advice stand. `builtin-plugins/shared/patterns.py` makes constants of these
-//! types from it (`src/patterns.rs` of the checker), so that no instance parses anything; `testing` holds the checker
-//! against the file. What a line's facts are is left to code (`docs/decisions/0007`).
+//! A checker has its catalogue as constants of these types, so that no instance parses anything. An author can write them by
+//! hand ([`kernel_lines`](crate::kernel_lines) has an example). What a line's facts are is left to code.
+//!
+//! Each built-in checker has a data file, `catalog/patterns.json` in its folder, which is the only place where its patterns,
+//! names of events, types, messages, actions and advice stand. `builtin-plugins/shared/patterns.py` makes the constants of it
+//! (`src/patterns.rs` of the checker), and the module `testing`, which needs the feature of that name, holds the checker
+//! against the file.
 //!
 //! # The file
 //!
@@ -32,15 +35,16 @@
 //! | `examples` | lines that must become this event, each a text or a list of texts (a batch); `{"lines": […], "type": …}` where the type is the other one |
 //! | `lookalikes` | lines that must not |
 
-use gpud_sdk::incidents::Rule;
-use gpud_sdk::{EventType, Health, RepairAction};
+use crate::incidents::Rule;
+use crate::{EventType, Health, RepairAction};
 
-use crate::coded::{Action, Severity, repair_action};
-
-#[cfg(feature = "story")]
+#[cfg(feature = "testing")]
 pub mod forged;
-#[cfg(feature = "story")]
+mod terms;
+#[cfg(feature = "testing")]
 pub mod testing;
+
+pub use terms::{Action, Severity, repair_action};
 
 /// A data file.
 #[derive(Debug, Clone, Copy)]
@@ -83,12 +87,12 @@ pub struct Entry {
     /// The same in words; may be empty.
     pub advice: &'static str,
     /// The state that its events cause.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<EventVerdict>,
 }
 
 /// The state that events of one name cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct EventVerdict {
     /// [`Health::Unhealthy`], else [`Health::Degraded`].
     pub unhealthy: bool,
     /// How many of one device.
@@ -136,7 +140,7 @@ impl Entry {
     /// events are kept.
     pub fn rule(&self) -> Rule {
         let restart = [Action::Reboot, Action::CheckApp];
-        let verdict = self.verdict.unwrap_or(Verdict {
+        let verdict = self.verdict.unwrap_or(EventVerdict {
             unhealthy: false,
             at_least: 1,
             window_seconds: WINDOW_SECONDS,

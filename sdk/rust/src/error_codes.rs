@@ -1,99 +1,56 @@
-//! Errors that a driver reports with a number (Xids of GPUs, SXids of NVSwitches): how serious, what to do, and the
-//! verdict on a history of them ([`timeline`]), by the catalogue and by the site's own policy ([`codes`](crate::policy::codes)).
+//! Errors that a driver reports with a number (Xids of GPUs, SXids of NVSwitches): which error it is ([`Key`]), what an
+//! operator can configure ([`config`]), and the verdict on a history of them ([`timeline`]), by the checker's catalogue and
+//! by the site's own policy ([`policy::codes`](crate::policy::codes)).
+//!
+//! The state follows from the stored events and the reboots alone. An error that asks for a reboot is over after one; an
+//! error that comes back after enough reboots asks for an inspection of the hardware instead.
+//!
+//! ```
+//! use gpud_sdk::Health;
+//! use gpud_sdk::catalog::Severity;
+//! use gpud_sdk::error_codes::Key;
+//! use gpud_sdk::error_codes::config::{CodeConfig, CodeKind};
+//! use gpud_sdk::error_codes::timeline::{self, Fault};
+//! use gpud_sdk::policy::codes::Codes;
+//!
+//! /// The driver of a network card reports errors 1 to 99.
+//! const KIND: CodeKind = CodeKind {
+//!     codes: Codes {
+//!         family: "NIC error",
+//!         version: 1,
+//!         possible: |key| (1..100).contains(&key.code),
+//!         listed: |key| matches!(key.code, 7 | 12),
+//!     },
+//!     has_threshold: true,
+//!     key_pattern: "^[0-9]+$",
+//!     overrides: &[],
+//!     further_properties: "",
+//! };
+//!
+//! let fault = Fault {
+//!     index: 0,
+//!     second: 1_000,
+//!     key: Key::of(7),
+//!     severity: Severity::Fatal,
+//!     action: Some("REBOOT_SYSTEM".into()),
+//! };
+//! let judge = |document: &str, reboots: &[u64]| {
+//!     let config = CodeConfig::read(document, &KIND).unwrap();
+//!     let (verdict, by_policy) =
+//!         timeline::judge(|| [fault.clone()], || reboots.iter().copied(), &config);
+//!     (verdict.health, by_policy.is_some())
+//! };
+//! assert_eq!(judge("{}", &[]), (Health::Unhealthy, false));
+//! assert_eq!(judge("{}", &[2_000]), (Health::Healthy, false));
+//! let policy = r#"{"policy":{"7":{"severity":"warning"}}}"#;
+//! assert_eq!(judge(policy, &[]), (Health::Healthy, true));
+//! ```
 
 pub mod config;
 pub mod repeats;
 pub mod timeline;
-pub mod vendor;
 
 use std::fmt::{self, Display};
-
-use gpud_sdk::{EventType, RepairAction};
-
-/// An operator's action, as a word of a catalogue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Nothing.
-    Ignore,
-    /// Reboot the machine.
-    Reboot,
-    /// Have the hardware looked at.
-    Inspect,
-    /// Check the user's application and the GPU that it used.
-    CheckApp,
-}
-
-impl Action {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::Ignore, Self::Reboot, Self::Inspect, Self::CheckApp];
-
-    /// The wire's word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Ignore => "IGNORE_NO_ACTION_REQUIRED",
-            Self::Reboot => "REBOOT_SYSTEM",
-            Self::Inspect => "HARDWARE_INSPECTION",
-            Self::CheckApp => "CHECK_USER_APP_AND_GPU",
-        }
-    }
-
-    /// From the wire's word.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.word() == word)
-    }
-}
-
-/// From the wire's word to what a state suggests; a word of another version is passed on.
-pub fn repair_action(word: &str) -> RepairAction {
-    match Action::of(word) {
-        Some(Action::Ignore) => RepairAction::IgnoreNoActionRequired,
-        Some(Action::Reboot) => RepairAction::RebootSystem,
-        Some(Action::Inspect) => RepairAction::HardwareInspection,
-        Some(Action::CheckApp) => RepairAction::CheckUserAppAndGpu,
-        None => RepairAction::Other(word.to_owned()),
-    }
-}
-
-/// How serious an error is, least first. GPUd's catalogues have no `Critical`; the vendor's view, rows of other versions and
-/// policies may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Not known.
-    Unknown,
-    /// For the record.
-    Info,
-    /// Worth a look.
-    Warning,
-    /// Harms work.
-    Critical,
-    /// The device cannot go on.
-    Fatal,
-}
-
-impl Severity {
-    /// As an event type.
-    pub fn event_type(self) -> EventType {
-        match self {
-            Self::Unknown => EventType::Unknown,
-            Self::Info => EventType::Info,
-            Self::Warning => EventType::Warning,
-            Self::Critical => EventType::Critical,
-            Self::Fatal => EventType::Fatal,
-        }
-    }
-
-    /// Of a stored event; `None` when the row has no type.
-    pub fn of(event_type: &EventType) -> Option<Self> {
-        match event_type {
-            EventType::Info => Some(Self::Info),
-            EventType::Warning => Some(Self::Warning),
-            EventType::Critical => Some(Self::Critical),
-            EventType::Fatal => Some(Self::Fatal),
-            EventType::Other(word) if word.is_empty() => None,
-            EventType::Unknown | EventType::Other(_) => Some(Self::Unknown),
-        }
-    }
-}
 
 /// Which error, as exactly as a catalogue tells them apart. The order is that of a list for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,41 +107,6 @@ impl Display for Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_of_actions() {
-        for action in Action::ALL {
-            assert_eq!(Action::of(action.word()), Some(action));
-        }
-        assert_eq!(Action::of("reboot_system"), None);
-        for (word, action) in [
-            (
-                "IGNORE_NO_ACTION_REQUIRED",
-                RepairAction::IgnoreNoActionRequired,
-            ),
-            ("REBOOT_SYSTEM", RepairAction::RebootSystem),
-            ("HARDWARE_INSPECTION", RepairAction::HardwareInspection),
-            ("CHECK_USER_APP_AND_GPU", RepairAction::CheckUserAppAndGpu),
-            ("X", RepairAction::Other("X".into())),
-        ] {
-            assert_eq!(repair_action(word), action);
-        }
-    }
-
-    #[test]
-    fn severities_and_event_types() {
-        for severity in [
-            Severity::Unknown,
-            Severity::Info,
-            Severity::Warning,
-            Severity::Critical,
-            Severity::Fatal,
-        ] {
-            assert_eq!(Severity::of(&severity.event_type()), Some(severity));
-        }
-        let other = |word: &str| Severity::of(&EventType::Other(word.into()));
-        assert_eq!((other(""), other("Odd")), (None, Some(Severity::Unknown)));
-    }
 
     #[test]
     fn keys_from_the_most_to_the_least_exact() {

@@ -1,6 +1,6 @@
 //! Small files of sysfs and procfs, read many at once.
 
-use gpud_sdk::{AccessError, sysfs};
+use crate::{AccessError, sysfs};
 
 /// One number or word and a newline.
 pub const SHORT: u32 = 256;

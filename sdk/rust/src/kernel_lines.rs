@@ -1,12 +1,126 @@
 //! Checkers that judge by kernel lines and nothing else: from lines to events, and from events to the state, by their
-//! catalogue alone.
+//! catalogue alone, with the site's policy.
+//!
+//! ```
+//! use gpud_sdk::catalog::{Action, Catalog, Entry, EventVerdict, Severity};
+//! use gpud_sdk::incidents::{self, Repeats};
+//! use gpud_sdk::kernel_lines::{KernelLines, MatchedLine};
+//! use gpud_sdk::{
+//!     CheckContext, Checker, Descriptor, Error, Event, Health, KmsgWatcher, Message, Report, Scanner,
+//!     policy, testing,
+//! };
+//!
+//! const STOPPED: Entry = Entry {
+//!     name: "acme_firmware_stopped",
+//!     severity: Severity::Fatal,
+//!     otherwise: None,
+//!     message: "the firmware of the card stopped",
+//!     other_message: "",
+//!     actions: &[Action::Reboot],
+//!     advice: "Reboot the node.",
+//!     // One line is enough. A day, a reboot or the event `acme_firmware_started` ends it.
+//!     verdict: Some(EventVerdict {
+//!         unhealthy: true,
+//!         at_least: 1,
+//!         window_seconds: 86_400,
+//!         reboot_clears: true,
+//!         ended_by: &["acme_firmware_started"],
+//!     }),
+//! };
+//!
+//! const STARTED: Entry = Entry {
+//!     name: "acme_firmware_started",
+//!     severity: Severity::Info,
+//!     otherwise: None,
+//!     message: "the firmware of the card started",
+//!     other_message: "",
+//!     actions: &[],
+//!     advice: "",
+//!     verdict: None,
+//! };
+//!
+//! static CATALOG: Catalog = Catalog {
+//!     version: 1,
+//!     device: "device",
+//!     patterns: &["^acme [0-9a-f:.]+: firmware (stopped|started)"],
+//!     entries: &[&STOPPED, &STARTED],
+//! };
+//!
+//! /// Reads `acme 0000:3b:00.0: firmware stopped`.
+//! fn find(line: &str) -> Option<MatchedLine<'_>> {
+//!     if incidents::begins_with_process(line) {
+//!         return None; // any user can choose that name
+//!     }
+//!     let (card, text) = line.strip_prefix("acme ")?.split_once(": ")?;
+//!     match text {
+//!         "firmware stopped" => Some(MatchedLine::new(&STOPPED, card)),
+//!         "firmware started" => Some(MatchedLine::new(&STARTED, card).ends(&[&STOPPED])),
+//!         _ => None,
+//!     }
+//! }
+//!
+//! static LINES: KernelLines = KernelLines {
+//!     catalog: &CATALOG,
+//!     find,
+//!     subject: "card",
+//!     metric: "acme_events_recent",
+//!     healthy: "no card failed",
+//! };
+//!
+//! struct Acme;
+//!
+//! impl Checker for Acme {
+//!     fn check(context: &CheckContext) -> Result<Report, Error> {
+//!         LINES.check(context)
+//!     }
+//! }
+//!
+//! impl KmsgWatcher for Acme {
+//!     fn patterns(_component: &str) -> Vec<String> {
+//!         CATALOG.patterns.iter().map(|&pattern| pattern.to_owned()).collect()
+//!     }
+//!
+//!     fn on_messages(context: &CheckContext, messages: Vec<Message>) -> Result<Vec<Event>, Error> {
+//!         LINES.on_messages(context, &messages)
+//!     }
+//! }
+//!
+//! impl Scanner for Acme {
+//!     fn scan(context: &CheckContext) -> Result<Report, Error> {
+//!         LINES.scan(context)
+//!     }
+//! }
+//!
+//! gpud_sdk::export!(Acme + kmsg_watcher + scanner: Descriptor::new("acme", "Cards whose firmware stopped")
+//!     .set_healthy_clears_events()
+//!     .judged_by_kernel_log()
+//!     .metric("acme_events_recent", "Lines about cards within the last hour, by kind (number)")
+//!     .config_schema(&policy::schema(policy::NOTHING_ELSE, &CATALOG)));
+//!
+//! fn a_site_policy_changes_the_verdict() {
+//!     let context = testing::test_context("acme", 1_000_000);
+//!     let line = testing::kernel_message(1_000_000, "acme 0000:3b:00.0: firmware stopped");
+//!     let events = LINES.events(&context, &[line], &mut Repeats::default());
+//!     let stored = incidents::as_stored(events);
+//!     let health = |document: &str| {
+//!         let policy = policy::alone(document, &CATALOG).unwrap();
+//!         let report = LINES.judge(&context, &policy, &stored, &[]);
+//!         report.states[0].health.clone()
+//!     };
+//!     assert_eq!(health("{}"), Health::Unhealthy);
+//!     let policy = r#"{"policy": {"acme_firmware_stopped": {"severity": "critical"}}}"#;
+//!     assert_eq!(health(policy), Health::Degraded);
+//! }
+//! # fn main() {
+//! #     a_site_policy_changes_the_verdict();
+//! # }
+//! ```
 
-use gpud_sdk::history::StoredEvent;
-use gpud_sdk::incidents::{self, Incident, Repeats, Sighting};
-use gpud_sdk::{CheckContext, Error, Event, Message, Report, Subject, history};
-
-use crate::patterns::{Catalog, Entry};
+use crate::catalog::{Catalog, Entry};
+use crate::history::StoredEvent;
+use crate::incidents::{self, Incident, Repeats, Sighting};
 use crate::policy::{self, Policy};
+use crate::{CheckContext, Error, Event, Message, Report, Subject, history};
 
 /// How far back events count: 14 days, as long as they are kept.
 const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;

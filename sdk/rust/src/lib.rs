@@ -25,10 +25,22 @@
 //!
 //! Every call runs in a fresh instance: keep what must survive in [`state`], look back with [`history`].
 //!
-//! Three modules make verdicts, the built-in checkers' too. [`findings`] is for a checker that reads the machine at every
-//! check: readings become findings, findings a state and events. [`incidents`] is for one that gets kernel lines: lines
-//! become events, stored events open incidents, and those a state with its ways of recovery. [`verdict`] joins troubles
-//! that a checker found by rules of its own.
+//! # Verdicts
+//!
+//! These modules make verdicts. The built-in checkers use them, too, so states, events and recovery look the same everywhere.
+//!
+//! | a checker has | it uses | its state follows from |
+//! |---|---|---|
+//! | readings at every check | [`findings`] | what is wrong now; events say when that began and ended |
+//! | kernel lines | [`kernel_lines`] with a [`catalog`] | stored events that are not over |
+//! | events that it judges by rules of its own | [`incidents`] | its rules, and the stored events |
+//! | errors with numbers | [`error_codes`] | the stored errors and the reboots |
+//! | troubles that it found in another way | [`verdict`] | what it adds, the worst first |
+//!
+//! [`policy`] lets a site say how serious single events are, what to do, and how many within which time make a verdict.
+//! [`settings`] reads the rest of a configuration. [`samples`] count the growth of a counter within a window, [`boots`]
+//! tells the events of this boot from older ones, and [`cached`] stores expensive answers. [`files`] and
+//! [`program`] read what may not be there. [`testing`] has what tests need.
 
 #[cfg(any(
     test,
@@ -42,14 +54,24 @@ mod arena;
 pub mod bindings;
 #[cfg(any(test, all(feature = "arena", target_arch = "wasm32")))]
 mod block_size;
+pub mod boots;
+pub mod cached;
+pub mod catalog;
 mod checker;
 mod error;
+pub mod error_codes;
 #[doc(hidden)]
 pub mod export;
+pub mod files;
 pub mod findings;
 pub mod incidents;
+pub mod kernel_lines;
 pub mod nvml;
+pub mod policy;
+pub mod program;
 mod report;
+pub mod samples;
+pub mod settings;
 pub mod sources;
 pub mod testing;
 pub mod verdict;

@@ -9,12 +9,12 @@
 //! policy names are taken away from the checker's own judgement and judged by the policy alone ([`Policy::judge`],
 //! [`Policy::lay_over`]), by the entry's verdict where the policy says nothing.
 
-use gpud_sdk::history::{self, StoredEvent};
-use gpud_sdk::incidents::{self, Incident, Rule, fact};
-use gpud_sdk::{AccessError, CheckContext, Event, HealthState, Recovery, Report, Subject};
 use serde_json::Value;
 
-use crate::patterns::{Catalog, Entry, WINDOW_SECONDS};
+use crate::catalog::{Catalog, Entry, WINDOW_SECONDS};
+use crate::history::{self, StoredEvent};
+use crate::incidents::{self, Incident, Rule, fact};
+use crate::{AccessError, CheckContext, Event, HealthState, Recovery, Report, Subject};
 
 pub mod codes;
 mod document;

@@ -1,7 +1,8 @@
 //! Programs of the machine that may not be there.
 
-use gpud_sdk::{AccessError, exec};
 use serde_json::{Deserializer, Value};
+
+use crate::{AccessError, exec};
 
 /// Output that is kept.
 const MAX_OUTPUT: u32 = 1 << 20;
@@ -69,7 +70,7 @@ impl ProgramOutput {
             .unwrap_or_default();
         Self {
             code,
-            complaint: gpud_sdk::incidents::clip(complaint).to_owned(),
+            complaint: crate::incidents::clip(complaint).to_owned(),
             stdout,
         }
     }

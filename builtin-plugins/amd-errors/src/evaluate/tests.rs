@@ -1,4 +1,4 @@
-use gpud_builtin_shared::patterns::testing;
+use gpud_sdk::catalog::testing;
 use gpud_sdk::{EventType, GpuId, Health, Recovery, RepairAction, Subject};
 
 use super::*;

@@ -202,7 +202,7 @@ fn a_site_has_its_own_view() {
     ];
     for (document, health, reason) in cases {
         let (config, policy) =
-            gpud_builtin_shared::policy::settings(document, &CATALOG, Config::parse).unwrap();
+            gpud_sdk::policy::settings(document, &CATALOG, Config::parse).unwrap();
         let stored = incidents::as_stored(all(&[(1, MEDIUM)]));
         let report = judge(&context(NOW), &config, &policy, &stored, &[]);
         let state = &report.states[0];

@@ -1,6 +1,6 @@
 //! The event that each kind of kernel line becomes.
 
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 
 use crate::lines::Kind;
 use crate::patterns;

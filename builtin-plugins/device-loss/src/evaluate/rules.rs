@@ -1,6 +1,6 @@
 //! The state that each kind of kernel line causes.
 
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::Rule;
 
 use crate::config::Config;

@@ -224,7 +224,7 @@ fn a_site_has_its_own_view() {
         ),
     ] {
         let document = format!("{{\"policy\":{policy}}}");
-        let policy = gpud_builtin_shared::policy::alone(&document, &CATALOG).unwrap();
+        let policy = gpud_sdk::policy::alone(&document, &CATALOG).unwrap();
         let judged = |lines: &[(u64, &str)]| {
             let stored = incidents::as_stored(all(lines));
             let drivers = Drivers::default();

@@ -11,7 +11,7 @@
 //! What stands before the colon is of `netdev_printk` (`net/core/dev.c`), and names the bus device where there is one. The
 //! state of an interface that is coming or going follows its name.
 
-use gpud_builtin_shared::kernel_lines::without_state;
+use gpud_sdk::kernel_lines::without_state;
 
 use super::{Kind, MatchedLine, bare_id, is_driver_name, split_digits};
 

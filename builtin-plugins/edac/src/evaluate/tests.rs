@@ -450,7 +450,7 @@ fn counters_of_what_a_policy_judges_are_left_alone() {
 fn errors_without_a_line_are_reported_once_whatever_a_policy_says() {
     let document = r#"{"policy":{"memory_uncorrected_error":{"severity":"critical"}}}"#;
     let catalog = &crate::patterns::CATALOG;
-    let policy = gpud_builtin_shared::policy::alone(document, catalog).unwrap();
+    let policy = gpud_sdk::policy::alone(document, catalog).unwrap();
     let before = counters([(0, 0), (0, 0), (0, 0)]);
     let (_, kept) = judge(&context(), &Config::default(), &[], &before, None);
     // As many as the lines tell.

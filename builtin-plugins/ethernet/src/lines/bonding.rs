@@ -8,7 +8,7 @@
 //! | `‹bond›: active interface up!`, in old kernels `first active interface up!` | same |
 //! | `‹bond›: Warning: No 802.3ad response from the link partner for any adapters in the bond` | `bond_3ad.c`, `ad_agg_selection_logic` |
 
-use gpud_builtin_shared::kernel_lines::MatchedLine;
+use gpud_sdk::kernel_lines::MatchedLine;
 
 use super::is_name;
 use crate::patterns::{BOND_DOWN, BOND_NO_PARTNER, BOND_SLAVE_DOWN, BOND_SLAVE_UP, BOND_UP};

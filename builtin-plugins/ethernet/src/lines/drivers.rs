@@ -20,8 +20,8 @@
 //! | `Adapter removed`, `PCIe link lost` | `ixgbe_main.c`, `ixgbe_remove_adapter`; `igb_main.c`, `igb_rd32`; `igc/igc_main.c`, `igc_rd32` |
 //! | `Network adapter has been stopped because it has over heated. …`, `The network adapter was stopped because it overheated` | `ixgbe_main.c`, `ixgbe_overheat_msg`; `igb_main.c`, `igb_watchdog_task` |
 
-use gpud_builtin_shared::kernel_lines::MatchedLine;
-use gpud_builtin_shared::patterns::Entry;
+use gpud_sdk::catalog::Entry;
+use gpud_sdk::kernel_lines::MatchedLine;
 
 use super::LineSource;
 use crate::patterns::{

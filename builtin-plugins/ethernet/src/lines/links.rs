@@ -8,7 +8,7 @@
 //! | `Link is Down`, `Link is Up - …` | `net/phy/phy.c`, `phy_print_status` |
 //! | `Port: ‹n› Link DOWN`, `… ACTIVE` | `infiniband/hw/mlx5/main.c`, `mlx5_ib_handle_event` |
 
-use gpud_builtin_shared::kernel_lines::MatchedLine;
+use gpud_sdk::kernel_lines::MatchedLine;
 
 use super::LineSource;
 use crate::patterns::{NIC_LINK_DOWN, NIC_LINK_UP};

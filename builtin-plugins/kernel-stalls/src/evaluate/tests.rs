@@ -350,7 +350,7 @@ fn a_site_has_its_own_view() {
         ),
     ] {
         let document = format!("{{\"policy\":{policy}}}");
-        let policy = gpud_builtin_shared::policy::alone(&document, &CATALOG).unwrap();
+        let policy = gpud_sdk::policy::alone(&document, &CATALOG).unwrap();
         let stored = incidents::as_stored(all(&[(55, line)]));
         let report = judge(
             &context(NOW),

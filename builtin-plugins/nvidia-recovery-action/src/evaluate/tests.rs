@@ -3,8 +3,8 @@ use gpud_builtin_nvidia_common::asking;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, GPU_1, NOW, actions, and, context, data, driver, gpu, metrics, only_state, seen,
 };
-use gpud_builtin_shared::policy;
 use gpud_sdk::nvml::Library;
+use gpud_sdk::policy;
 use gpud_sdk::{AccessError, Message};
 
 const FINE: &str = "all 2 GPU(s) were checked, no recovery action needed";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::coded::vendor::{differ, verdict_words};
+use gpud_builtin_shared::vendor::{differ, verdict_words};
 use serde_json::Value;
 
 use super::*;

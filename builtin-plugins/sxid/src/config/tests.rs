@@ -1,6 +1,6 @@
 //! Tests the keys of the configuration that only SXids have, and the policy's names against the catalogue.
 
-use gpud_builtin_shared::coded::Key;
+use gpud_sdk::error_codes::Key;
 
 use super::*;
 use crate::catalog_data::CODES;
@@ -9,7 +9,7 @@ use crate::catalog_data::CODES;
 fn thresholds() {
     // The Xids' threshold is not ours, nor is their built-in one.
     let config = read(r#"{"reboot_threshold": 9, "overrides": {"20034": 5}}"#).unwrap();
-    let found = [20_034, 12_028, 94].map(|code| config.threshold(Key::of(code)));
+    let found = [20_034, 12_028, 94].map(|code| config.codes().threshold(Key::of(code)));
     assert_eq!(found, [5, 2, 2]);
 }
 

@@ -1,9 +1,9 @@
 //! Stories of lines, reboots and set-healthy, with health, reason and actions after every step.
 
-use gpud_builtin_shared::coded::repair_action;
-use gpud_builtin_shared::story::{Step, Story};
 use gpud_sdk::Health;
+use gpud_sdk::catalog::repair_action;
 use gpud_sdk::nvml::Library;
+use gpud_sdk::testing::story::{Step, Story};
 
 use super::*;
 use crate::config;

@@ -203,7 +203,7 @@ fn unknown_actions_are_shown_as_they_are() {
         ("HARDWARE_INSPECTION", RepairAction::HardwareInspection),
         ("X", RepairAction::Other("X".into())),
     ] {
-        assert_eq!(gpud_builtin_shared::coded::repair_action(word), action);
+        assert_eq!(gpud_sdk::catalog::repair_action(word), action);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lines of drivers, lines of tests, and what only looks like either.
 
-use gpud_builtin_shared::patterns::forged;
+use gpud_sdk::catalog::forged;
 use proptest::prelude::*;
 use regex::Regex;
 use std::sync::LazyLock;

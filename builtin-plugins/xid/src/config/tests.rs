@@ -1,6 +1,6 @@
 //! Tests the keys of the configuration that only Xids have, and the policy's names against the catalogue.
 
-use gpud_builtin_shared::coded::Key;
+use gpud_sdk::error_codes::Key;
 
 use super::*;
 use crate::catalog_data::{CODES, RULES, STATUSES, SUB_CODES};
@@ -14,7 +14,7 @@ fn key_pattern() -> String {
 fn thresholds() {
     let config = read(r#"{"reboot_threshold": 3}"#).unwrap();
     assert_eq!(
-        [79, 94].map(|code| config.threshold(Key::of(code))),
+        [79, 94].map(|code| config.codes().threshold(Key::of(code))),
         [3, 1000]
     );
 }

@@ -1,9 +1,9 @@
 //! Stories of lines, reboots and set-healthy, with health, reason and actions after every step: the statements of the
 //! reference on the state machine, one by one.
 
-use gpud_builtin_shared::story::{Step, Story};
 use gpud_sdk::Health;
 use gpud_sdk::nvml::Library;
+use gpud_sdk::testing::story::{Step, Story};
 
 use super::*;
 use crate::config;
@@ -81,8 +81,7 @@ fn tell(document: &str, steps: &[(Step, After)]) {
         let state = &report.states[0];
         let actions = state.suggested_actions.as_ref();
         let actions = actions.map_or(Vec::new(), |actions| actions.repair_actions.clone());
-        let expected =
-            (!action.is_empty()).then(|| gpud_builtin_shared::coded::repair_action(action));
+        let expected = (!action.is_empty()).then(|| gpud_sdk::catalog::repair_action(action));
         assert_eq!(
             (&state.health, state.reason.as_str(), actions),
             (&health, reason, expected.into_iter().collect::<Vec<_>>()),

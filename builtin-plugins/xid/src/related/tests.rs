@@ -65,8 +65,7 @@ fn action(state: &HealthState) -> &'static str {
     ["", REBOOT, APP, IGNORE, "HARDWARE_INSPECTION"]
         .into_iter()
         .find(|word| {
-            first.cloned()
-                == (!word.is_empty()).then(|| gpud_builtin_shared::coded::repair_action(word))
+            first.cloned() == (!word.is_empty()).then(|| gpud_sdk::catalog::repair_action(word))
         })
         .unwrap()
 }

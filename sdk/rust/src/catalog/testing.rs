@@ -7,13 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpud_sdk::{CheckContext, Event, Message, Trigger};
 use regex::{Regex, RegexSet};
 use serde_json::{Value, json};
 
-use super::{Catalog, Entry, Verdict, forged};
-use crate::coded::Severity;
+use super::{Catalog, Entry, EventVerdict, Severity, forged};
 use crate::policy;
+use crate::{CheckContext, Event, Message, Trigger};
 
 const NOW: u64 = 1_800_000_000_000;
 
@@ -276,7 +275,7 @@ fn constants(data: &Value, catalog: &Catalog) {
 }
 
 fn verdict(entry: &Entry) -> Value {
-    let Some(Verdict {
+    let Some(EventVerdict {
         unhealthy,
         at_least,
         window_seconds,

@@ -10,7 +10,7 @@ pub(crate) const LOST: Entry = Entry {
     other_message: "no {what}",
     actions: &[Action::Reboot, Action::Inspect],
     advice: "Reboot.",
-    verdict: Some(Verdict {
+    verdict: Some(EventVerdict {
         unhealthy: true,
         at_least: 2,
         window_seconds: 60,

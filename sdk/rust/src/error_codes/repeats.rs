@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use gpud_sdk::Event;
-use gpud_sdk::incidents::fact;
+use crate::Event;
+use crate::incidents::fact;
 
 /// Longest list of values of one fact, bytes.
 const MAX_LIST: usize = 256;
@@ -47,7 +47,7 @@ fn add(facts: &mut Vec<(String, String)>, key: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
-    use gpud_sdk::EventType;
+    use crate::EventType;
 
     use super::*;
 

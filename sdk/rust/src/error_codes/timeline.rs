@@ -7,12 +7,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use gpud_sdk::{CheckContext, Health, HealthState, Recovery};
-
-use super::config::Config;
-use super::{Action, Key, Severity, repair_action};
+use super::Key;
+use super::config::CodeConfig;
+use crate::catalog::{Action, Severity, repair_action};
 use crate::policy::codes::CodePolicy;
 use crate::policy::{MARK, Weight};
+use crate::{CheckContext, Health, HealthState, Recovery};
 
 /// An error that happened, as the catalogue has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +97,7 @@ fn level(severity: Severity) -> u8 {
 pub fn judge<'a, F: IntoIterator<Item = Fault<'a>>, R: IntoIterator<Item = u64>>(
     faults: impl Fn() -> F,
     reboots: impl Fn() -> R,
-    config: &Config,
+    config: &CodeConfig,
 ) -> (TimelineVerdict<'a>, Option<String>) {
     let policy = config.policy();
     let verdict = judge_by(policy, faults(), reboots(), config);
@@ -115,7 +115,7 @@ pub fn judge<'a, F: IntoIterator<Item = Fault<'a>>, R: IntoIterator<Item = u64>>
 pub fn at_once(
     context: &CheckContext,
     errors: impl Iterator<Item = (Key, Severity)> + Clone,
-    config: &Config,
+    config: &CodeConfig,
     reason: String,
 ) -> HealthState {
     let policy = config.policy();
@@ -150,7 +150,7 @@ fn judge_by<'a>(
     policy: &CodePolicy,
     faults: impl IntoIterator<Item = Fault<'a>>,
     reboots: impl IntoIterator<Item = u64>,
-    config: &Config,
+    config: &CodeConfig,
 ) -> TimelineVerdict<'a> {
     let mut state = State::default();
     let mut reboots = reboots.into_iter().peekable();
@@ -185,7 +185,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn error(&mut self, fault: Fault<'a>, policy: &CodePolicy, config: &Config) {
+    fn error(&mut self, fault: Fault<'a>, policy: &CodePolicy, config: &CodeConfig) {
         let ruling = policy.ruling(fault.key);
         let severity = match ruling.weight {
             None => fault.severity,

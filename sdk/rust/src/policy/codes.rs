@@ -1,4 +1,4 @@
-//! A site's own view of errors that have numbers ([`coded`](crate::coded)): how serious, what to do, and after how many
+//! A site's own view of errors that have numbers ([`error_codes`](crate::error_codes)): how serious, what to do, and after how many
 //! reboots to look at the hardware.
 
 use std::fmt::{self, Display, Write};
@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::words::{
     POLICY, SEVERITIES, Weight, bare, list, quoted, read_actions, read_weight, refuse, shown,
 };
-use crate::coded::{Action, Key};
+use crate::catalog::Action;
+use crate::error_codes::Key;
 
 /// Keys of an entry.
 const SEVERITY: &str = "severity";

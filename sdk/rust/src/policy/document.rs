@@ -2,12 +2,10 @@
 
 use std::fmt::Display;
 
-use gpud_sdk::{Error, config};
-
 use super::Policy;
 use super::words::{POLICY, SEVERITIES};
-use crate::coded::Action;
-use crate::patterns::Catalog;
+use crate::catalog::{Action, Catalog};
+use crate::{Error, config};
 
 /// Reads the component's configuration: its policy, and by `parse` what is left without it.
 ///

@@ -1,12 +1,11 @@
 //! A site's settings for one event.
 
-use gpud_sdk::Health;
-use gpud_sdk::incidents::Rule;
 use serde_json::Value;
 
 use super::words::{Weight, bare, read_actions, read_weight, shown};
-use crate::coded::{Action, Severity, repair_action};
-use crate::patterns::WINDOW_SECONDS;
+use crate::Health;
+use crate::catalog::{Action, Severity, WINDOW_SECONDS, repair_action};
+use crate::incidents::Rule;
 
 /// Keys of an entry.
 const SEVERITY: &str = "severity";

@@ -1,8 +1,7 @@
 //! Putting what a policy makes of events over a state that was judged without them.
 
-use gpud_sdk::{Health, HealthState, SuggestedActions};
-
 use super::words::MARK;
+use crate::{Health, HealthState, SuggestedActions};
 
 /// Says of a state that the policy made it.
 pub fn mark(state: &mut HealthState) {

@@ -1,12 +1,12 @@
 //! Tests what a policy may contain, which documents are refused and how, and the effect on events.
 
-use gpud_sdk::{EventType, Health, RepairAction, Trigger};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::document::cut;
 use super::*;
-use crate::patterns::tests::{CATALOG, FOUND, LOST};
+use crate::catalog::tests::{CATALOG, FOUND, LOST};
+use crate::{EventType, Health, RepairAction, Trigger};
 
 const NOW: u64 = 2_000_000_000;
 

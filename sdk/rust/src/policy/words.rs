@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-use crate::coded::{Action, Severity};
+use crate::catalog::{Action, Severity};
 
 /// Key of the policy in a configuration document, and in a state's facts.
 pub const POLICY: &str = "policy";

@@ -1,8 +1,8 @@
 //! Telling a story step by step, for tests of checkers whose state follows from their history: lines of the kernel
 //! log, reboots, set-healthy, time that passes.
 
-use gpud_sdk::history::StoredEvent;
-use gpud_sdk::{CheckContext, Event, Message, Trigger};
+use crate::history::StoredEvent;
+use crate::{CheckContext, Event, Message, Trigger};
 
 /// A step of a story.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! GPUs that do not answer, and the kernel's complaint.
 
 use super::*;
-use gpud_builtin_shared::policy;
+use gpud_sdk::policy;
 
 fn complaint(ago_ms: u64) -> StoredEvent {
     let message = Message {

@@ -1,6 +1,6 @@
 //! GPUd's grammar as regular expressions to compare with, and lines that someone forged.
 
-use gpud_builtin_shared::patterns::forged;
+use gpud_sdk::catalog::forged;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use regex::Regex;

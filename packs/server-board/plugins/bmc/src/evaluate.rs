@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use gpud_builtin_ipmi::elist::ListedSensor;
 use gpud_builtin_ipmi::sensors::Status;
-use gpud_builtin_shared::files::gauge;
 use gpud_pack_common::{hold, names};
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Health, Recovery, RepairAction, Report, Trigger};
 use serde_json::json;

@@ -4,9 +4,9 @@
 use gpud_builtin_ipmi::elist::ListedSensor;
 use gpud_builtin_ipmi::sensors::Status;
 use gpud_builtin_ipmi::states::{Class, State, Weight};
-use gpud_builtin_shared::files::gauge;
 use gpud_pack_common::names;
 use gpud_sdk::RepairAction;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::Finding;
 
 use crate::config::Config;

@@ -1,10 +1,10 @@
 //! The verdict.
 
 use gpud_builtin_ipmi::log::Entry;
-use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::settings::Settings;
 use gpud_pack_common::{hold, names};
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, Event, Evidence, RepairAction, Report, Trigger};
 
 use crate::info::Info;

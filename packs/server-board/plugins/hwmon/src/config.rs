@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use gpud_builtin_shared::settings::Settings;
 use gpud_pack_common::names;
+use gpud_sdk::settings::Settings;
 use serde_json::Value;
 
 /// JSON Schema of the configuration.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpud_builtin_board_sensors::sensor::{Kind, Sensor};
-use gpud_builtin_shared::files::gauge;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, RepairAction, Report, Trigger};
 use serde_json::json;

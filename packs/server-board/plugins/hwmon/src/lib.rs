@@ -7,7 +7,7 @@ pub mod extra;
 pub mod watch;
 
 use gpud_builtin_board_sensors::sensor::{self, ROOT};
-use gpud_builtin_shared::files;
+use gpud_sdk::files;
 use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state};
 

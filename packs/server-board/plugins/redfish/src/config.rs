@@ -1,7 +1,7 @@
 //! The configuration.
 
-use gpud_builtin_shared::settings::Settings;
 use gpud_pack_common::names;
+use gpud_sdk::settings::Settings;
 
 use crate::parts::Kind;
 

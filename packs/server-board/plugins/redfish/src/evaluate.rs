@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpud_builtin_shared::files::gauge;
 use gpud_pack_common::hold;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Event, Evidence, Recovery, RepairAction, Report};
 use serde::{Deserialize, Serialize};

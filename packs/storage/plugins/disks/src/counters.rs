@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_shared::samples::Samples;
+use gpud_sdk::samples::Samples;
 use serde::{Deserialize, Serialize};
 
 /// Disks that are kept: some 40 bytes each while nothing happens, and the host takes 64 KiB of a value.

@@ -1,11 +1,11 @@
 //! The verdict.
 
-use gpud_builtin_shared::files::gauge;
-use gpud_builtin_shared::settings::Settings;
 use gpud_builtin_smart::health::{HEAT, Health};
 use gpud_pack_common::{hold, names};
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::incidents::clip;
+use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, RepairAction, Report, Trigger};
 use serde_json::json;
 

@@ -9,9 +9,9 @@ pub mod evaluate;
 pub mod scan;
 pub mod wear;
 
-use gpud_builtin_shared::files;
 use gpud_builtin_smart::{bays, devices, health};
 use gpud_pack_common::ask::{self, Answer};
+use gpud_sdk::files;
 use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, state};
 

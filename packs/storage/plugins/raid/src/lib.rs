@@ -5,8 +5,8 @@ pub mod evaluate;
 pub mod ssacli;
 pub mod storcli;
 
-use gpud_builtin_shared::files;
 use gpud_pack_common::ask;
+use gpud_sdk::files;
 use gpud_sdk::findings::{self, Memory};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report};
 

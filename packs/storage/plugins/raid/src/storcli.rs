@@ -7,7 +7,7 @@
 //! | physical drive of version 2 | in `State`: Conf, UConf configured or not, GHS, DHS, JBOD; its condition is in `Status`: Online, Good, Offline, Failed, Missing, Rebuild … |
 //! | physical drive | Onln online, Offln offline, UGood, UBad unconfigured good and bad, Rbld rebuilding, Cpybck copying back, GHS, DHS hot spares, JBOD, Failed, Msng missing |
 
-use gpud_builtin_shared::program;
+use gpud_sdk::program;
 use serde_json::Value;
 
 /// Controllers that are taken.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const KIND: Kind = Kind {
+const KIND: CodeKind = CodeKind {
     codes: Codes {
         family: "Xid",
         version: 1,
@@ -12,6 +12,7 @@ const KIND: Kind = Kind {
     has_threshold: true,
     key_pattern: "^[0-9]+$",
     overrides: &[(94, 1000)],
+    further_properties: r#""product":{"type":"string"},"#,
 };
 
 #[test]
@@ -66,7 +67,7 @@ fn reads_thresholds_and_the_window() {
         ),
         (r#"{"overrides": [79]}"#, 790_400, [2, 1000, 2]),
     ] {
-        let config = Config::read(document, &KIND).unwrap();
+        let config = CodeConfig::read(document, &KIND).unwrap();
         assert_eq!(config.since(2_000_000_000), since * 1000, "{document}");
         let found = [79, 94, 31].map(|code| config.threshold(Key::of(code)));
         assert_eq!(found, thresholds, "{document}");
@@ -76,27 +77,20 @@ fn reads_thresholds_and_the_window() {
 
 #[test]
 fn the_global_threshold_is_a_key_only_where_it_is_allowed() {
-    let fixed = Kind {
+    let fixed = CodeKind {
         has_threshold: false,
         ..KIND
     };
-    let config = Config::read(r#"{"reboot_threshold": 9}"#, &fixed).unwrap();
+    let config = CodeConfig::read(r#"{"reboot_threshold": 9}"#, &fixed).unwrap();
     assert_eq!(config.threshold(Key::of(79)), 2);
-    let keys = |kind: &Kind| {
+    let keys = |kind: &CodeKind| {
         let schema: Value = serde_json::from_str(&kind.schema()).unwrap();
         let keys = schema["properties"].as_object().unwrap().keys();
         keys.cloned().collect::<Vec<_>>()
     };
     assert_eq!(
         keys(&fixed),
-        [
-            "lookback_seconds",
-            "overrides",
-            "policy",
-            "product",
-            "saved_log",
-            "xid_catalog"
-        ]
+        ["lookback_seconds", "overrides", "policy", "product"]
     );
     assert_eq!(
         keys(&KIND),
@@ -105,46 +99,19 @@ fn the_global_threshold_is_a_key_only_where_it_is_allowed() {
             "overrides",
             "policy",
             "product",
-            "reboot_threshold",
-            "saved_log",
-            "xid_catalog"
+            "reboot_threshold"
         ]
     );
 }
 
 #[test]
 fn what_cannot_be_read_is_an_error() {
-    let error = |document| Config::read(document, &KIND).unwrap_err();
+    let error = |document| CodeConfig::read(document, &KIND).unwrap_err();
     assert!(error("{").starts_with("configuration: "));
     assert_eq!(
         error(r#"{"lookback_seconds": 60, "policy": 5}"#),
         "configuration: policy is no object of Xids"
     );
-    let config = Config::read(r#"{"policy": {"79": {"severity": "info"}}}"#, &KIND);
+    let config = CodeConfig::read(r#"{"policy": {"79": {"severity": "info"}}}"#, &KIND);
     assert!(!config.unwrap().policy().is_empty());
-}
-
-#[test]
-fn the_catalogue_is_gpud_s_unless_the_vendor_s_is_named() {
-    for (document, catalog) in [
-        ("{}", ErrorView::Gpud),
-        (r#"{"xid_catalog": "gpud"}"#, ErrorView::Gpud),
-        (r#"{"xid_catalog": "nvidia"}"#, ErrorView::Nvidia),
-        (r#"{"xid_catalog": "other"}"#, ErrorView::Gpud),
-        (r#"{"xid_catalog": 1}"#, ErrorView::Gpud),
-    ] {
-        let config = Config::read(document, &KIND).unwrap();
-        assert_eq!(config.catalog(), catalog, "{document}");
-        assert!(!config.is_saved_log() && config.product().is_none());
-    }
-    let saved = r#"{"saved_log": true, "product": "NVIDIA H100"}"#;
-    let saved = Config::read(saved, &KIND).unwrap();
-    assert!(saved.is_saved_log());
-    assert_eq!(saved.product(), Some("NVIDIA H100"));
-    let schema: Value = serde_json::from_str(&KIND.schema()).unwrap();
-    let words = ErrorView::ALL.map(ErrorView::word);
-    assert_eq!(
-        schema["properties"][CATALOG]["enum"],
-        serde_json::json!(words)
-    );
 }

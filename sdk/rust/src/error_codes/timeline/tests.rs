@@ -1,10 +1,10 @@
 //! Timelines: the verdict on a history of errors and reboots.
 
-use super::super::config::Kind;
+use super::super::config::CodeKind;
 use super::*;
 use crate::policy::codes::Codes;
 
-const KIND: Kind = Kind {
+const KIND: CodeKind = CodeKind {
     codes: Codes {
         family: "Xid",
         version: 1,
@@ -14,6 +14,7 @@ const KIND: Kind = Kind {
     has_threshold: true,
     key_pattern: "",
     overrides: &[(94, 1000)],
+    further_properties: "",
 };
 
 /// One moment of a history.
@@ -68,7 +69,7 @@ fn at(moments: &[(u64, Moment)], config: &str) -> Outcome {
             .filter(|(_, moment)| matches!(moment, Moment::Reboot));
         reboots.map(|(second, _)| *second)
     };
-    let config = Config::read(config, &KIND).unwrap();
+    let config = CodeConfig::read(config, &KIND).unwrap();
     let (verdict, note) = judge(faults, reboots, &config);
     let code = verdict.current.map(|index| match moments[index].1 {
         Error(_, code, _) => code,
@@ -320,7 +321,7 @@ fn a_look_at_the_moment_goes_by_the_policy() {
     let context = CheckContext {
         component: "c".into(),
         now: 5,
-        trigger: gpud_sdk::Trigger::Manual,
+        trigger: crate::Trigger::Manual,
         boot_id: String::new(),
         boot_time: 0,
         previous_check: None,
@@ -351,7 +352,7 @@ fn a_look_at_the_moment_goes_by_the_policy() {
             "two",
         ),
     ] {
-        let config = Config::read(&format!(r#"{{"policy":{policy}}}"#), &KIND).unwrap();
+        let config = CodeConfig::read(&format!(r#"{{"policy":{policy}}}"#), &KIND).unwrap();
         let state = at_once(&context, errors.into_iter(), &config, "two".into());
         assert_eq!((state.health, &*state.reason), (health, reason), "{policy}");
         assert_eq!(state.extra_info.len(), usize::from(reason != "two"));

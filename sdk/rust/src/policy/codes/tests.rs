@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::coded::Severity;
+use crate::catalog::Severity;
 
 /// Codes 1 to 99, of which 10, 20, 20.1 and 20.1 with status 4 are listed; 20 and 30 have parts.
 const CODES: Codes = Codes {
