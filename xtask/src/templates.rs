@@ -9,8 +9,15 @@ use anyhow::{Context, Result, ensure};
 
 /// What says which other files of the repository a project gets.
 const MANIFEST: &str = "template.json";
-/// Folders that a build leaves behind.
-const LEFT_OUT: [&str; 5] = ["target", "node_modules", "__pycache__", ".venv", ".git"];
+/// Folders that a build leaves behind, and the tests of the SDK: a project does not run them, and the binary is smaller.
+const LEFT_OUT: [&str; 6] = [
+    "target",
+    "node_modules",
+    "__pycache__",
+    ".venv",
+    ".git",
+    "tests.rs",
+];
 
 /// A file of a project that is made from a template.
 pub struct File {

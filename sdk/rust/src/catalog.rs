@@ -46,7 +46,7 @@ pub mod testing;
 
 pub use terms::{Action, Severity, repair_action};
 
-/// A data file.
+/// The catalogue of one checker.
 #[derive(Debug, Clone, Copy)]
 pub struct Catalog {
     /// Its version.
@@ -60,7 +60,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The entry of an event.
+    /// Returns the entry of an event.
     pub fn entry(&self, name: &str) -> Option<&'static Entry> {
         self.entries
             .iter()
@@ -76,11 +76,11 @@ pub struct Entry {
     pub name: &'static str,
     /// How serious it is by itself.
     pub severity: Severity,
-    /// How serious in the other case of the file, if there is one.
+    /// How serious it is in the other case, if there is one.
     pub otherwise: Option<Severity>,
     /// For a person; see [`Entry::say`].
     pub message: &'static str,
-    /// The message in the other case of the file; empty where it is the same.
+    /// The message in the other case; empty where it is the same.
     pub other_message: &'static str,
     /// What to do, most important first.
     pub actions: &'static [Action],
@@ -95,7 +95,7 @@ pub struct Entry {
 pub struct EventVerdict {
     /// [`Health::Unhealthy`], else [`Health::Degraded`].
     pub unhealthy: bool,
-    /// How many of one device.
+    /// How many of one device make it.
     pub at_least: u64,
     /// Within which time, seconds.
     pub window_seconds: u64,
@@ -109,35 +109,34 @@ pub struct EventVerdict {
 pub(crate) const WINDOW_SECONDS: u64 = 1_209_600;
 
 impl Entry {
-    /// Its type.
+    /// Returns the type of its events.
     pub fn event_type(&self) -> EventType {
         self.severity.event_type()
     }
 
-    /// Its type in the other case.
+    /// Returns the type in the other case.
     pub fn other_type(&self) -> EventType {
         self.otherwise.unwrap_or(self.severity).event_type()
     }
 
-    /// The first action.
+    /// Returns the first action.
     pub fn action(&self) -> Option<RepairAction> {
         self.actions
             .first()
             .map(|action| repair_action(action.word()))
     }
 
-    /// The message, with values in the place of their keys. A key that has no value stays as it is.
+    /// Returns the message, with values in the place of their keys. A key that has no value stays as it is.
     pub fn say(&self, values: &[(&str, &str)]) -> String {
         fill(self.message, values)
     }
 
-    /// The message of the other case.
+    /// Returns the message of the other case.
     pub fn say_otherwise(&self, values: &[(&str, &str)]) -> String {
         fill(self.other_message, values)
     }
 
-    /// What it makes of the state by the file; without a verdict there, news that leave the state healthy for as long as
-    /// events are kept.
+    /// Returns the rule of its verdict. Without a verdict, its events leave the state Healthy for as long as events are stored.
     pub fn rule(&self) -> Rule {
         let restart = [Action::Reboot, Action::CheckApp];
         let verdict = self.verdict.unwrap_or(EventVerdict {

@@ -52,7 +52,7 @@ pub mod timeline;
 
 use std::fmt::{self, Display};
 
-/// Which error, as exactly as a catalogue tells them apart. The order is that of a list for people.
+/// The identity of an error, as exact as the catalogue is. The order is that of a list for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// Its number.
@@ -64,7 +64,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A code that has no parts, or all of its parts.
+    /// Returns the key of a code that has no parts, or of all its parts.
     pub const fn of(code: u32) -> Self {
         Self {
             code,
@@ -73,7 +73,7 @@ impl Key {
         }
     }
 
-    /// Itself and what it is a part of, the most exact first.
+    /// Returns itself and the keys that it is a part of, the most exact first.
     pub fn widening(self) -> impl Iterator<Item = Self> {
         let Self { code, sub_code, .. } = self;
         let without_status = Self {

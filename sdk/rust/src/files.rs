@@ -7,7 +7,7 @@ pub const SHORT: u32 = 256;
 /// Files that one pattern may match.
 const MAX_FILES: u32 = 16_384;
 
-/// All files of a pattern as path and trimmed text. Those that the kernel does not let read are left out: many a driver
+/// Reads all files of a pattern: path and trimmed text. Those that the kernel does not let read are left out: many a driver
 /// answers `EINVAL` or `EIO` where it has nothing to say. No match is an empty list.
 ///
 /// # Errors
@@ -24,7 +24,7 @@ pub fn read_all(pattern: &str) -> Result<Vec<(String, String)>, AccessError> {
     Ok(read.collect())
 }
 
-/// One file as trimmed text; nothing where there is none, or where the kernel has nothing to say.
+/// Reads one file as trimmed text; `None` where there is none, or where the kernel does not answer with a value.
 ///
 /// # Errors
 /// When this cannot be determined: not granted, no answer in time, too large.
@@ -38,14 +38,14 @@ pub fn read_optional(path: &str, max_bytes: u32) -> Result<Option<String>, Acces
     }
 }
 
-/// The segment of a path at this place, counted from the end: 0 is the file's name.
+/// Returns the segment of a path at this place, counted from the end: 0 is the file's name.
 pub fn segment(path: &str, from_end: usize) -> Option<&str> {
     path.rsplit('/')
         .nth(from_end)
         .filter(|part| !part.is_empty())
 }
 
-/// How much of the whole, percent; 0 of nothing.
+/// Returns the share of the whole in percent; 0 where the whole is 0.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a share needs no more than 52 bits"
@@ -57,7 +57,7 @@ pub fn percent(part: u64, whole: u64) -> f64 {
     part as f64 * 100.0 / whole as f64
 }
 
-/// A count as a gauge.
+/// Returns a count as the value of a gauge.
 #[expect(
     clippy::cast_precision_loss,
     reason = "what is counted here stays below 2^53"

@@ -111,10 +111,12 @@
 //!     let policy = r#"{"policy": {"acme_firmware_stopped": {"severity": "critical"}}}"#;
 //!     assert_eq!(health(policy), Health::Degraded);
 //! }
-//! # fn main() {
-//! #     a_site_policy_changes_the_verdict();
-//! # }
+//! # fn main() { a_site_policy_changes_the_verdict() }
 //! ```
+
+mod line;
+
+pub use line::{INTERFACE, MatchedLine, without_state};
 
 use crate::catalog::{Catalog, Entry};
 use crate::history::StoredEvent;
@@ -129,71 +131,11 @@ const RECENT_MS: u64 = 60 * 60 * 1000;
 /// Repeats of one kind and device within this time are counted.
 const MERGE_SECONDS: u32 = 300;
 const MAX_EVENTS: u32 = 2_000;
-/// The fact that a message also shows: a network card's name in the system.
-pub const INTERFACE: &str = "interface";
 
-/// The states of an interface that is coming or going, as they follow its name.
-const STATES: [&str; 6] = [
-    " (uninitialized)",
-    " (unregistering)",
-    " (unregistered)",
-    " (released)",
-    " (dummy)",
-    " (unknown)",
-];
-
-/// Takes away what `netdev_printk` says of an interface that is coming or going: `eth0 (unregistering)`, and before it has a
-/// name `(unnamed net_device) (uninitialized)`.
-///
-/// `who` is what stands before the colon. Source: `netdev_reg_state` in `include/linux/netdevice.h`.
-pub fn without_state(who: &str) -> &str {
-    let named = STATES.iter().find_map(|state| who.strip_suffix(*state));
-    let named = named.unwrap_or(who);
-    named.strip_suffix(" (unnamed net_device)").unwrap_or(named)
-}
-
-/// A kernel line that the checker knows, with its facts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MatchedLine<'a> {
-    /// What happened.
-    pub entry: &'static Entry,
-    /// To which device; may be empty.
-    pub device: String,
-    /// Facts by name; empty ones are left out.
-    pub facts: Vec<(&'static str, &'a str)>,
-    /// The events whose end this is. Such a line is silent unless one of them was seen before: drivers print it at every
-    /// start, too.
-    pub ends: &'static [&'static Entry],
-}
-
-impl<'a> MatchedLine<'a> {
-    /// Something that happened to a device.
-    pub fn new(entry: &'static Entry, device: impl Into<String>) -> Self {
-        Self {
-            entry,
-            device: device.into(),
-            facts: Vec::new(),
-            ends: &[],
-        }
-    }
-
-    /// With a fact.
-    pub fn fact(mut self, key: &'static str, value: &'a str) -> Self {
-        self.facts.push((key, value));
-        self
-    }
-
-    /// The end of events.
-    pub fn ends(mut self, entries: &'static [&'static Entry]) -> Self {
-        self.ends = entries;
-        self
-    }
-}
-
-/// One such checker.
+/// A checker of kernel lines.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelLines {
-    /// The known facts about its lines.
+    /// Its patterns and events.
     pub catalog: &'static Catalog,
     /// Reads a line, from its beginning; none that begins with the name of a process
     /// ([`begins_with_process`](incidents::begins_with_process)).
@@ -207,7 +149,7 @@ pub struct KernelLines {
 }
 
 impl KernelLines {
-    /// The events of messages, oldest first.
+    /// Makes events of messages, oldest first. `repeats` are those of the component, or none for a look at the moment.
     pub fn events(
         &self,
         context: &CheckContext,

@@ -8,30 +8,65 @@
 //! A checker whose state is made of [`Rule`]s has them changed ([`Policy::state`]). For all others the events that a
 //! policy names are taken away from the checker's own judgement and judged by the policy alone ([`Policy::judge`],
 //! [`Policy::lay_over`]), by the entry's verdict where the policy says nothing.
+//! A checker of kernel lines alone needs none of these: [`KernelLines`](crate::kernel_lines::KernelLines) applies the policy.
+//!
+//! ```
+//! use gpud_sdk::catalog::{Action, Catalog, Entry, Severity};
+//! use gpud_sdk::policy;
+//! use gpud_sdk::settings::Settings;
+//!
+//! const LINK_LOST: Entry = Entry {
+//!     name: "link_lost",
+//!     severity: Severity::Fatal,
+//!     otherwise: None,
+//!     message: "the link was lost",
+//!     other_message: "",
+//!     actions: &[Action::Inspect],
+//!     advice: "",
+//!     verdict: None,
+//! };
+//! static CATALOG: Catalog = Catalog {
+//!     version: 1,
+//!     device: "port",
+//!     patterns: &["^link lost"],
+//!     entries: &[&LINK_LOST],
+//! };
+//!
+//! let document = r#"{"most_errors": 5, "policy": {"link_lost": {"severity": "ignore"}}}"#;
+//! let (settings, of_site) = policy::settings(document, &CATALOG, Settings::parse)?;
+//! assert_eq!(settings.number("most_errors", 1, 1..=100), 5);
+//! assert!(of_site.names("link_lost"));
+//!
+//! let wrong = r#"{"policy": {"link_lots": {"severity": "ignore"}}}"#;
+//! assert_eq!(
+//!     policy::alone(wrong, &CATALOG).unwrap_err(),
+//!     "configuration: policy[\"link_lots\"] names no event of this component; there are: link_lost"
+//! );
+//! # Ok::<(), String>(())
+//! ```
 
 use serde_json::Value;
 
-use crate::catalog::{Catalog, Entry, WINDOW_SECONDS};
-use crate::history::{self, StoredEvent};
+use crate::catalog::{Catalog, Entry};
+use crate::history::StoredEvent;
 use crate::incidents::{self, Incident, Rule, fact};
 use crate::{AccessError, CheckContext, Event, HealthState, Recovery, Report, Subject};
 
 pub mod codes;
 mod document;
 mod event_override;
+mod input;
 mod overlay;
 mod words;
 
 pub use document::{NOTHING_ELSE, alone, configured, configured_alone, schema, settings};
+pub use input::{PolicyInput, boots};
 pub use overlay::mark;
 pub use words::{MARK, POLICY, Weight};
 
 use event_override::EventOverride;
 use overlay::{is_same, merge};
 use words::{quoted, refuse};
-
-/// Events of a checker that are judged; the newest.
-const MAX_EVENTS: u32 = 1_000;
 
 /// A site's policy; nothing by default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +76,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// One that says nothing.
+    /// Returns a policy that says nothing.
     pub const fn none(catalog: &Catalog) -> Self {
         Self {
             device: catalog.device,
@@ -85,7 +120,7 @@ impl Policy {
         self.entries.is_empty()
     }
 
-    /// Whether it says anything of an event.
+    /// True when it says anything of an event.
     pub fn names(&self, event: &str) -> bool {
         self.entries.iter().any(|(entry, _)| entry.name == event)
     }
@@ -113,7 +148,8 @@ impl Policy {
         changed
     }
 
-    /// The state that results from rules with the policy applied to them; marked where it differs from the one without.
+    /// Returns the state that results from rules with the policy applied to them; marked where it differs from the one without.
+    /// `state` makes a state of rules, and is called with the rules as they are first.
     pub fn state(&self, rules: &[Rule], state: impl Fn(&[Rule]) -> HealthState) -> HealthState {
         let plain = state(rules);
         if self.is_empty() {
@@ -126,7 +162,7 @@ impl Policy {
         ruled
     }
 
-    /// The events that the policy leaves to the checker.
+    /// Returns the events that the policy leaves to the checker.
     pub fn left<'a>(&self, events: impl IntoIterator<Item = &'a StoredEvent>) -> Vec<StoredEvent> {
         let others = events.into_iter();
         others
@@ -135,12 +171,12 @@ impl Policy {
             .collect()
     }
 
-    /// The report of a checker whose state comes from its events (newest first, as `history` gives them): by `judge` of
-    /// those that the policy leaves to it, and by the policy of the others. Metrics, new
+    /// Returns the report of a checker whose state comes from its events (newest first, as `history` gives them): by `judge`
+    /// of those that the policy leaves to it, and by the policy of the others. Metrics, new
     /// events and whether the component is there are those of all. `judge` is called with all events first.
     ///
     /// # Errors
-    /// That of `past`, which is asked for when the machine booted only where the policy has anything to say.
+    /// That of `boots`, which is called only where the policy has anything to say.
     pub fn judge(
         &self,
         context: &CheckContext,
@@ -203,7 +239,7 @@ impl Policy {
         true
     }
 
-    /// The same for a checker of which no event makes a state by itself: marks the first state of a report.
+    /// Adds the same to the report of a checker of which no event makes a state by itself, and marks its first state.
     pub fn add(
         &self,
         context: &CheckContext,
@@ -219,7 +255,7 @@ impl Policy {
         report
     }
 
-    /// Lays the fact that tells devices apart where incidents look for it.
+    /// Copies the fact that tells devices apart to where incidents look for it.
     fn name_device(&self, event: &mut Event) {
         let device = match fact(event, self.device) {
             Some(device) => device.to_owned(),
@@ -233,53 +269,6 @@ impl Policy {
             .extra_info
             .push((incidents::DEVICE.to_owned(), device));
     }
-}
-
-/// The events and boots that a policy judges.
-#[derive(Debug, Clone, Default)]
-pub struct PolicyInput {
-    /// Stored events, newest first.
-    pub events: Vec<StoredEvent>,
-    /// When the machine booted, newest first, unix milliseconds: see [`incidents::boots`].
-    pub boots: Vec<u64>,
-    /// Whether setting the component healthy makes it forget its events.
-    pub set_healthy: bool,
-}
-
-impl PolicyInput {
-    /// Asks the host, where the policy has anything to say and there is a history.
-    ///
-    /// # Errors
-    /// As `history`.
-    pub fn ask(
-        context: &CheckContext,
-        policy: &Policy,
-        set_healthy: bool,
-    ) -> Result<Option<Self>, AccessError> {
-        if policy.is_empty() || !history::available() {
-            return Ok(None);
-        }
-        let since = context.now.saturating_sub(WINDOW_SECONDS * 1000);
-        let events = history::own_events(since, MAX_EVENTS)?;
-        let boots = boots(context, since)?;
-        Ok(Some(Self {
-            events,
-            boots,
-            set_healthy,
-        }))
-    }
-}
-
-/// When the machine booted, since a time: [`incidents::boots`].
-///
-/// # Errors
-/// As `history`.
-pub fn boots(context: &CheckContext, since: u64) -> Result<Vec<u64>, AccessError> {
-    let reboots = history::reboots(since)?;
-    Ok(incidents::boots(
-        context,
-        reboots.iter().map(|reboot| reboot.time),
-    ))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub struct ProgramOutput {
     pub complaint: String,
 }
 
-/// Runs it; nothing where there is no such program.
+/// Runs a program; `None` where there is no such program.
 ///
 /// # Errors
 /// As [`exec::run_program`].
@@ -60,7 +60,7 @@ pub fn run(
 }
 
 impl ProgramOutput {
-    /// From what a program wrote.
+    /// Makes it of what a program wrote.
     pub fn new(code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Self {
         let stdout = String::from_utf8_lossy(stdout).into_owned();
         let stderr = String::from_utf8_lossy(stderr);
@@ -75,7 +75,7 @@ impl ProgramOutput {
         }
     }
 
-    /// It ended well.
+    /// True when it ended with exit code 0.
     pub fn is_ok(&self) -> bool {
         self.code == Some(0)
     }

@@ -2,13 +2,22 @@
 //!
 //! The window is cut into 24 parts, and the last value of each part in which the counter moved is kept: at most 26
 //! numbers, and none for a counter that stands still. The answer is exact but for the oldest part, which counts in whole.
+//!
+//! ```
+//! use gpud_sdk::samples::Samples;
+//!
+//! const DAY: u64 = 86_400;
+//! let mut samples = Samples::starting_at(10);
+//! assert_eq!(samples.add(1_800_000_000, DAY, 12), 2);
+//! assert_eq!(samples.add(1_800_000_000 + DAY + 3_600, DAY, 12), 0);
+//! ```
 
 use serde::{Deserialize, Serialize};
 
 /// Parts of a window.
 const PARTS: u64 = 24;
 
-/// The retained state of one counter.
+/// The samples of one counter, for the component's [`state`](crate::state).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Samples {
     /// Value when the window began, as far as it is known.
@@ -18,7 +27,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Of a counter that had this value when the window began.
+    /// Returns the samples of a counter that had this value when the window began.
     pub fn starting_at(value: u64) -> Self {
         Self {
             start: value,
@@ -26,7 +35,7 @@ impl Samples {
         }
     }
 
-    /// Takes a reading at a moment (seconds); gives the growth within the window (seconds) that ends there.
+    /// Adds a reading at a time (unix seconds), and returns the growth within the window (seconds) that ends there.
     pub fn add(&mut self, now: u64, window: u64, value: u64) -> u64 {
         let part = (window / PARTS).max(1);
         let last = self.points.last().map_or(self.start, |(_, value)| *value);

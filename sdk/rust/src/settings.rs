@@ -3,6 +3,16 @@
 //!
 //! [`numbers`] is smaller, for a configuration that is nothing but numbers. [`error_limits`] has the keys of checkers that
 //! count errors of hardware. A site's policy is read by [`policy`](crate::policy).
+//!
+//! ```
+//! use gpud_sdk::settings::Settings;
+//!
+//! let settings = Settings::parse(r#"{"most_errors": 500, "devices": ["eth0"]}"#)?;
+//! assert_eq!(settings.number("most_errors", 10, 1..=100), 100);
+//! assert_eq!(settings.number("window_seconds", 60, 1..=3_600), 60);
+//! assert_eq!(settings.words("devices").unwrap_or_default(), ["eth0"]);
+//! # Ok::<(), String>(())
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -16,12 +26,12 @@ const MAX_ITEMS: usize = 256;
 /// Longest name in one, bytes.
 const MAX_NAME_BYTES: usize = 256;
 
-/// The document.
+/// A configuration document.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings(Value);
 
 impl Settings {
-    /// Reads it.
+    /// Reads a document.
     ///
     /// # Errors
     /// In words, when it is not JSON.
@@ -35,23 +45,23 @@ impl Settings {
         Ok(Self(value))
     }
 
-    /// A whole number within bounds.
+    /// Returns a whole number within bounds.
     pub fn number(&self, key: &str, default: u64, bounds: std::ops::RangeInclusive<u64>) -> u64 {
         let given = self.0.get(key).and_then(Value::as_u64);
         given.map_or(default, |given| given.clamp(*bounds.start(), *bounds.end()))
     }
 
-    /// Yes or no.
+    /// Returns a flag.
     pub fn flag(&self, key: &str, default: bool) -> bool {
         self.0.get(key).and_then(Value::as_bool).unwrap_or(default)
     }
 
-    /// A word; nothing if it is empty.
+    /// Returns a word; `None` if it is empty or was not given.
     pub fn word(&self, key: &str) -> Option<&str> {
         self.0.get(key)?.as_str().filter(|word| !word.is_empty())
     }
 
-    /// A list of words; nothing if it was not given.
+    /// Returns a list of words; `None` if it was not given.
     pub fn words(&self, key: &str) -> Option<Vec<String>> {
         let list = self.0.get(key)?.as_array()?;
         let words = list.iter().filter_map(Value::as_str);
@@ -64,7 +74,7 @@ impl Settings {
         )
     }
 
-    /// Numbers by name.
+    /// Returns numbers by name.
     pub fn numbers(&self, key: &str) -> BTreeMap<String, f64> {
         let map = self.0.get(key).and_then(Value::as_object);
         let numbers = map.into_iter().flatten().filter_map(|(name, value)| {

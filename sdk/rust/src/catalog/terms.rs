@@ -19,7 +19,7 @@ impl Action {
     /// All.
     pub const ALL: [Self; 4] = [Self::Ignore, Self::Reboot, Self::Inspect, Self::CheckApp];
 
-    /// The wire's word.
+    /// Returns the word of the API.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ignore => "IGNORE_NO_ACTION_REQUIRED",
@@ -29,13 +29,13 @@ impl Action {
         }
     }
 
-    /// From the wire's word.
+    /// Returns the action of a word of the API.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.word() == word)
     }
 }
 
-/// From the wire's word to what a state suggests; a word of another version is passed on.
+/// Returns what a state suggests for a word of the API; a word of another version is passed on.
 pub fn repair_action(word: &str) -> RepairAction {
     match Action::of(word) {
         Some(Action::Ignore) => RepairAction::IgnoreNoActionRequired,
@@ -63,7 +63,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// As an event type.
+    /// Returns the event type.
     pub fn event_type(self) -> EventType {
         match self {
             Self::Unknown => EventType::Unknown,
@@ -74,7 +74,7 @@ impl Severity {
         }
     }
 
-    /// Of a stored event; `None` when the row has no type.
+    /// Returns the severity of a stored event; `None` when it has no type.
     pub fn of(event_type: &EventType) -> Option<Self> {
         match event_type {
             EventType::Info => Some(Self::Info),

@@ -39,7 +39,7 @@ pub struct CodeKind {
 }
 
 impl CodeKind {
-    /// JSON Schema of the configuration.
+    /// Returns the JSON Schema of the configuration.
     pub fn schema(&self) -> String {
         let mut schema = String::from(
             r#"{"type":"object","additionalProperties":false,"properties":{"lookback_seconds":{"type":"integer","minimum":1},"#,
@@ -58,7 +58,7 @@ impl CodeKind {
     }
 }
 
-/// Read configuration.
+/// The configuration of a checker of error codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeConfig {
     lookback_seconds: u64,
@@ -125,17 +125,17 @@ impl CodeConfig {
         Ok(config)
     }
 
-    /// Since when errors and reboots count, unix milliseconds.
+    /// Returns since when errors and reboots count, unix milliseconds.
     pub fn since(&self, now: u64) -> u64 {
         now.saturating_sub(self.lookback_seconds.saturating_mul(1000))
     }
 
-    /// The site's policy.
+    /// Returns the site's policy.
     pub fn policy(&self) -> &CodePolicy {
         &self.policy
     }
 
-    /// Reboots after which an error asks for an inspection, the policy aside.
+    /// Returns the reboots after which an error asks for an inspection, without the policy.
     pub fn threshold(&self, error: Key) -> u32 {
         self.overrides
             .get(&error.code)

@@ -47,7 +47,7 @@ impl TimelineVerdict<'_> {
         clears_by_reboot(self.action.as_deref())
     }
 
-    /// As a state, with health, action and ways to clear; of a reason it has what is said when there is no error.
+    /// Returns a state with health, action and ways of recovery. Its reason is `no_error`, for the caller to replace.
     pub fn state(&self, name: &str, no_error: &str) -> HealthState {
         let mut state = HealthState {
             name: Some(name.to_owned()),
@@ -91,7 +91,7 @@ fn level(severity: Severity) -> u8 {
     }
 }
 
-/// Judges by the configuration with its policy. `faults` and `reboots` (unix seconds) are oldest first; within one
+/// Judges a history by the configuration with its policy. `faults` and `reboots` (unix seconds) are oldest first; within one
 /// second errors come before the reboot. The second part says which errors the policy names, as a document for programs,
 /// when the verdict is another than without it.
 pub fn judge<'a, F: IntoIterator<Item = Fault<'a>>, R: IntoIterator<Item = u64>>(
@@ -110,7 +110,7 @@ pub fn judge<'a, F: IntoIterator<Item = Fault<'a>>, R: IntoIterator<Item = u64>>
     (verdict, note)
 }
 
-/// The state of errors without their history: unhealthy when one of them is critical or worse, by the catalogue or else
+/// Returns the state of errors without their history: Unhealthy when one of them is critical or worse, by the catalogue or else
 /// by the policy.
 pub fn at_once(
     context: &CheckContext,
@@ -138,7 +138,7 @@ pub fn at_once(
     state
 }
 
-/// Says in a state that the site's policy made it what it is; `document` as [`judge`] gives it.
+/// Marks a state that the site's policy changed; `document` as [`judge`] gives it.
 pub fn mark(state: &mut HealthState, document: Option<String>) {
     if let Some(document) = document {
         state.reason.push_str(MARK);

@@ -123,7 +123,7 @@ impl CodePolicy {
         self.entries.is_empty()
     }
 
-    /// What it says of an error. Each part comes from the most exact entry that has it.
+    /// Returns what it says of an error. Each part comes from the most exact entry that has it.
     pub fn ruling(&self, error: Key) -> Ruling<'_> {
         let mut ruling = Ruling::default();
         if self.is_empty() {
@@ -147,7 +147,7 @@ impl CodePolicy {
             .ok()
     }
 
-    /// Its entries for any of these errors as they were given, as a document for programs:
+    /// Returns its entries for any of these errors as they were given, as a document for programs:
     /// `{"policy":{"79":{"severity":"warning"}}}`.
     pub fn document(&self, errors: impl IntoIterator<Item = Key>) -> String {
         let mut used = vec![false; self.entries.len()];
@@ -171,7 +171,7 @@ impl CodePolicy {
     }
 }
 
-/// JSON Schema of a policy whose keys match a regular expression (as a JSON string has it, without the quotes).
+/// Returns the JSON Schema of a policy whose keys match a regular expression (as a JSON string has it, without the quotes).
 pub fn schema(key_pattern: &str) -> String {
     let (mut severities, mut actions) = (String::new(), String::new());
     let _ = list(&mut severities, SEVERITIES.map(|(word, _)| word));

@@ -55,7 +55,7 @@ pub fn alone(document: &str, catalog: &Catalog) -> Result<Policy, String> {
     settings(document, catalog, |_| Ok(())).map(|((), policy)| policy)
 }
 
-/// The document without its `policy`, and the text of that; nothing if it has none. By hand: what writes JSON of any kind
+/// Returns the document without its `policy`, and the text of that; nothing if it has none. By hand: what writes JSON of any kind
 /// would be a good part of the guest. What is no JSON gives something that is none, either.
 pub(super) fn cut(document: &str) -> Option<(String, &str)> {
     if !document.contains(POLICY) || !document.trim_start().starts_with('{') {
@@ -105,7 +105,7 @@ pub(super) fn cut(document: &str) -> Option<(String, &str)> {
     Some((format!("{{{}{after}", members.join(",")), policy))
 }
 
-/// The JSON Schema of a configuration with that of a policy put into its `properties`.
+/// Returns the JSON Schema of a configuration with that of a policy put into its `properties`.
 pub fn schema(of: &str, catalog: &Catalog) -> String {
     const PROPERTIES: &str = "\"properties\":";
     let Some((before, after)) = of

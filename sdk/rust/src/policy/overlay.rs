@@ -3,7 +3,7 @@
 use super::words::MARK;
 use crate::{Health, HealthState, SuggestedActions};
 
-/// Says of a state that the policy made it.
+/// Adds [`MARK`] to the reason of a state that the policy made, once.
 pub fn mark(state: &mut HealthState) {
     if !state.reason.ends_with(MARK) {
         state.reason.push_str(MARK);

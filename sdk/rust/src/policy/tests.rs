@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::document::cut;
 use super::*;
+use crate::catalog::WINDOW_SECONDS;
 use crate::catalog::tests::{CATALOG, FOUND, LOST};
 use crate::{EventType, Health, RepairAction, Trigger};
 

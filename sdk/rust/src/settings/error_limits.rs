@@ -37,7 +37,7 @@ impl<const REBOOTS: u64> Default for Limits<REBOOTS> {
 }
 
 impl<const REBOOTS: u64> Limits<REBOOTS> {
-    /// JSON Schema of the configuration.
+    /// Returns the JSON Schema of the configuration.
     pub fn schema() -> String {
         let plain = Self::default();
         let key = |minimum: u64, default: u64| serde_json::json!({"type": "integer", "minimum": minimum, "default": default});
@@ -75,7 +75,7 @@ impl<const REBOOTS: u64> Limits<REBOOTS> {
         Ok(config)
     }
 
-    /// Since when errors count, unix milliseconds.
+    /// Returns since when errors count, unix milliseconds.
     pub fn since(&self, now: u64) -> u64 {
         now.saturating_sub(self.lookback_seconds.saturating_mul(1000))
     }

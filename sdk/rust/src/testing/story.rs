@@ -1,5 +1,5 @@
-//! Telling a story step by step, for tests of checkers whose state follows from their history: lines of the kernel
-//! log, reboots, set-healthy, time that passes.
+//! A history step by step, for tests of checkers whose state follows from it: lines of the kernel log, reboots, set-healthy,
+//! time that passes.
 
 use crate::history::StoredEvent;
 use crate::{CheckContext, Event, Message, Trigger};
@@ -41,7 +41,7 @@ impl Default for Story {
 }
 
 impl Story {
-    /// Goes on; `store` makes events of a message, as the checker does.
+    /// Takes a step; `store` makes events of a message, as the checker does.
     pub fn step(&mut self, step: Step, store: impl Fn(&CheckContext, &[Message]) -> Vec<Event>) {
         self.now += 1000;
         match step {
@@ -73,7 +73,7 @@ impl Story {
         }
     }
 
-    /// The context of a check at this point.
+    /// Returns the context of a check at this point.
     pub fn context(&self) -> CheckContext {
         CheckContext {
             component: "story".to_owned(),
@@ -86,13 +86,13 @@ impl Story {
         }
     }
 
-    /// The events after a moment, unix milliseconds.
+    /// Returns the events after a time in unix milliseconds, newest first.
     pub fn events(&self, since: u64) -> Vec<StoredEvent> {
         let newer = |stored: &&StoredEvent| stored.event.time > since;
         self.events.iter().filter(newer).cloned().collect()
     }
 
-    /// The reboots after a moment, unix milliseconds.
+    /// Returns the reboots after a time in unix milliseconds, newest first.
     pub fn reboots(&self, since: u64) -> Vec<u64> {
         let newer = |time: &u64| *time > since;
         self.reboots.iter().copied().filter(newer).collect()
