@@ -3,11 +3,10 @@
 //!
 //! ```
 //! use gpud_sdk::catalog::{Action, Catalog, Entry, EventVerdict, Severity};
-//! use gpud_sdk::incidents::{self, Repeats};
+//! use gpud_sdk::incidents;
 //! use gpud_sdk::kernel_lines::{KernelLines, MatchedLine};
 //! use gpud_sdk::{
-//!     CheckContext, Checker, Descriptor, Error, Event, Health, KmsgWatcher, Message, Report, Scanner,
-//!     policy, testing,
+//!     CheckContext, Checker, Descriptor, Error, Event, KmsgWatcher, Message, Report, Scanner, policy,
 //! };
 //!
 //! const STOPPED: Entry = Entry {
@@ -98,6 +97,7 @@
 //!     .config_schema(&policy::schema(policy::NOTHING_ELSE, &CATALOG)));
 //!
 //! fn a_site_policy_changes_the_verdict() {
+//!     use gpud_sdk::{Health, incidents::Repeats, testing};
 //!     let context = testing::test_context("acme", 1_000_000);
 //!     let line = testing::kernel_message(1_000_000, "acme 0000:3b:00.0: firmware stopped");
 //!     let events = LINES.events(&context, &[line], &mut Repeats::default());

@@ -2,7 +2,7 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `xid_catalog` | whose view judges: `gpud` (if not given) or `nvidia` ([`super`]) |
+//! | `xid_catalog` | whose view judges: `gpud` (if not given) or `nvidia` ([`ErrorView`]) |
 //! | `saved_log` | true when the lines are of a saved log, so that nothing of this machine is asked; set by the host |
 //! | `product` | name of the GPU product of a saved log; set by the host from `--product` |
 
