@@ -56,7 +56,7 @@ const fn checker(
 }
 
 /// All of them.
-pub static ALL: [Checker; 24] = [
+pub static ALL: &[Checker] = &[
     checker(
         "amd-errors",
         &amd_errors::lines::PATTERNS,
