@@ -15,7 +15,7 @@ use super::{
     code::Code,
     error::{CallError, LoadError},
     guest::{Answer, Description, OtherForm, Request, contract, is_component, other_form},
-    limits::{Limits, MemoryLimiter},
+    limits::{Limits, MemoryLimiter, RefusedGrowth},
     validate,
 };
 use crate::{
@@ -352,14 +352,7 @@ impl Plugin {
         let answer = match ran {
             Err(_) => Err(CallError::Deadline(limit)),
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(match (limiter.refused(), error.downcast_ref()) {
-                (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
-                (Some(refused), None) => CallError::Memory(refused),
-                (None, None) => {
-                    tell_where(&error, &call.identity);
-                    CallError::Trap(trap_text(&error))
-                }
-            }),
+            Ok(Err(error)) => Err(call_error(&error, limiter.refused(), &call.identity)),
         };
         let state_writes = if answer.is_ok() {
             call.state_writes
@@ -403,6 +396,22 @@ fn handles() -> ResourceTable {
 
 fn mixed_up() -> CallError {
     CallError::Invalid("an answer to another question".to_owned())
+}
+
+/// Returns why a guest ended without an answer: it has another form, memory was refused to it, or it trapped.
+fn call_error(
+    error: &wasmtime::Error,
+    refused: Option<RefusedGrowth>,
+    identity: &Identity,
+) -> CallError {
+    match (refused, error.downcast_ref()) {
+        (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
+        (Some(refused), None) => CallError::Memory(refused),
+        (None, None) => {
+            tell_where(error, identity);
+            CallError::Trap(trap_text(error))
+        }
+    }
 }
 
 /// The error that a guest returns in place of a report.
