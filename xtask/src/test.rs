@@ -178,6 +178,7 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
             vec!["faults", gpud],
         ),
         ("the page in Chromium", "tests/page/run.sh", vec![gpud]),
+        ("the book", "tests/book/run.sh", vec![]),
     ] {
         cargo.check_if_possible(step, script, &arguments)?;
     }
