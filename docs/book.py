@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Prepares the pages for mdBook, which runs it (book.toml): a link out of docs/ becomes the path of the file.
+"""Prepares the links of the pages for mdBook, which runs it (book.toml).
 
-In the repository such a link leads to the file. In the book it would lead nowhere.
+A link out of docs/ leads to a file of the repository, which the book does not have: it becomes the path of the file. And
+mdBook makes a folder's README.md its index, but leaves links to README.md as they are.
 """
 
 import json
@@ -17,16 +18,18 @@ LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?([^()\s<>#]+)(#[^()
 
 
 def in_words(link: re.Match[str], folder: str) -> str:
-    """A link as it is if it stays in docs/, else its text and the path of the file."""
+    """A link to a page of the book if it stays in docs/, else its text and the path of the file."""
     text, target = link[1], link[2]
     path = normal(f"docs/{folder}/{target}")
-    if ":" in target or path == "docs" or path.startswith("docs/"):
+    if ":" in target:
         return link[0]
+    if path == "docs" or path.startswith("docs/"):
+        return link[0].replace("README.md", "index.md") if path.endswith("/README.md") else link[0]
     return text if path in text else f"{text} (`{path}`)"
 
 
 def page(content: str, folder: str) -> str:
-    """The text of a page without links out of docs/."""
+    """The text of a page with links that lead somewhere in the book."""
     lines, fence = [], ""
     for line in content.split("\n"):
         if mark := words.FENCE.match(line):
