@@ -101,7 +101,7 @@ pub struct Component {
     unfed: OnceLock<String>,
     /// The part of its configuration that is not used.
     misconfigured: OnceLock<String>,
-    /// Its plugin is of a version that is new.
+    /// The probation of its plugin's version, if that is new.
     probation: Option<Arc<Probation>>,
     /// Another version that runs beside it.
     shadow: Option<Arc<Shadow>>,
@@ -110,15 +110,15 @@ pub struct Component {
 /// While it lives, a component is not checked.
 pub struct Paused(OwnedMutexGuard<CheckTurn>);
 
-/// How far a component is.
+/// The stage of a component.
 enum Stage {
-    /// Its plugin is being compiled or loaded, since then.
+    /// Its plugin is being compiled or loaded, and has been since this time.
     Loading(Instant),
     /// Its plugin could not be loaded, for this reason.
     Failed(String),
     /// It can be checked.
     Ready(Checker),
-    /// A part of the daemon says how it does.
+    /// A part of the daemon reports its own state.
     Own,
 }
 
@@ -157,7 +157,7 @@ impl Component {
         }
     }
 
-    /// Stands for a Wasm entry of a spec while its plugin is loaded.
+    /// Makes the component of a Wasm entry of a spec while its plugin is loaded.
     pub fn of_wasm(plugin: &Plugin) -> Self {
         let stage = Stage::Loading(Instant::now());
         Self::new(&plugin.component, script::origin(plugin), stage)
@@ -170,12 +170,12 @@ impl Component {
         Self::new(&name, script::origin(plugin), Stage::Ready(checker))
     }
 
-    /// A component that only says what is wrong.
+    /// Makes a component that only reports a problem.
     pub fn of_problem(name: &str, problem: String) -> Self {
         Self::new(name, Origin::default(), Stage::Failed(problem))
     }
 
-    /// A part of the daemon itself, which says how it does: see [`Self::show`].
+    /// Makes the component of a part of the daemon, which reports its own state with [`Self::show`].
     pub fn of_daemon(name: &str) -> Self {
         Self::new(name, Origin::default(), Stage::Own)
     }
