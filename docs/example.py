@@ -3,7 +3,8 @@
 
 Its new files have to be those of builtin-plugins/shared/examples/entropy, which are compiled and tested. Each hunk has to
 fit one place of the file that it changes. And every file that names nearly all built-in components is a list: the section
-has to name it. `example.py --patch` prints the example as a patch for `git apply`.
+has to name it. `example.py --patch` prints the example as a patch for `git apply`, `example.py --update` writes its new files
+to the folder where they are compiled.
 """
 
 import json
@@ -87,6 +88,10 @@ def main() -> None:
         sys.exit(f"{PAGE} has no section on a built-in check")
     problems: list[str] = []
     files = changes(section[1], problems)
+    if sys.argv[1:] == ["--update"]:
+        for path, (_, text) in files.items():
+            if path.startswith(FOLDER) and path != f"{FOLDER}Cargo.toml":
+                (COMPILED / path.removeprefix(FOLDER)).write_text(text, encoding="utf-8")
     problems += compiled(files) + lists(section[1])
     for problem in problems:
         print(f"{PAGE}, the example of a check: {problem}", file=sys.stderr)

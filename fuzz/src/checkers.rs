@@ -56,7 +56,7 @@ const fn checker(
 }
 
 /// All of them.
-pub static ALL: &[Checker] = &[
+pub static ALL: [Checker; 24] = [
     checker(
         "amd-errors",
         &amd_errors::lines::PATTERNS,

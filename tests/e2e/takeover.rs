@@ -50,9 +50,14 @@ fn make_state_file(path: &Path, boot_seconds: u64) {
     .unwrap();
 }
 
-/// Puts a running GPUd on the machine, with this data folder, and returns its environment file.
-fn install_gpud(machine: &Machine, data: &Path) -> String {
+#[test]
+fn up_takes_the_place_of_gpud() {
+    if !is_root() {
+        return;
+    }
+    let machine = Machine::new();
     machine.systemctl("case $1 in is-active) echo active;; esac");
+    let data = machine.path("data");
     for path in [
         "root/etc/systemd/system",
         "root/etc/default",
@@ -76,17 +81,7 @@ fn install_gpud(machine: &Machine, data: &Path) -> String {
     );
     // The kernel log begins five seconds after the start of the machine.
     fs::write(machine.path("kmsg"), "6,1,5000000,-;first\n").unwrap();
-    environment
-}
 
-#[test]
-fn up_takes_the_place_of_gpud() {
-    if !is_root() {
-        return;
-    }
-    let machine = Machine::new();
-    let data = machine.path("data");
-    let environment = install_gpud(&machine, &data);
     let up = || {
         let path = format!("{}:/usr/bin:/bin", machine.path("bin").display());
         let output = gpud()
