@@ -377,7 +377,7 @@ impl Component {
         })
     }
 
-    /// Returns the last verdicts; before the first check a state `no data yet`.
+    /// Returns the last verdicts; before the first check a state that says whether its plugin is loaded.
     pub fn states(&self, now: UnixMillis) -> Vec<HealthState> {
         let states = self
             .latest
