@@ -28,38 +28,6 @@ use gpud::{
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use serde_json::Value;
 
-/// Folders of the system components.
-const SYSTEM: [&str; 28] = [
-    "board-sensors",
-    "cgroup-oom",
-    "container-storage",
-    "containerd",
-    "cpu",
-    "cpu-frequency",
-    "disk",
-    "docker",
-    "fuse",
-    "inodes",
-    "ipmi",
-    "kernel-module",
-    "kubelet",
-    "library",
-    "memory",
-    "memory-numa",
-    "network-interface",
-    "network-latency",
-    "network-limits",
-    "nfs",
-    "os",
-    "pci",
-    "pressure",
-    "smart",
-    "systemd",
-    "tailscale",
-    "thermal",
-    "time-sync",
-];
-
 /// When every check here happens.
 const NOW: u64 = 1_700_000_000_000;
 
@@ -187,12 +155,9 @@ impl Lab {
         let compiler = Compiler::InProcess;
         let runtime = Runtime::start(&cache, compiler, Arc::clone(&node)).unwrap();
         let mut components = Vec::new();
-        for builtin in builtin::all() {
-            if SYSTEM.contains(&builtin.folder) {
-                components.push(Component::load(&runtime, builtin).await);
-            }
+        for builtin in builtin::of_system() {
+            components.push(Component::load(&runtime, builtin).await);
         }
-        assert_eq!(components.len(), SYSTEM.len());
         Self {
             root,
             node,

@@ -33,9 +33,21 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
     ok(home.path(), &["new", "--lang", "rust", "memory-check"]);
     let folder = home.path().join("memory-check");
     ok(&folder, &["build"]);
-    let tested = ok(&folder, &["test"]);
+    a_project_is_built_and_tested(&folder);
+    a_component_is_validated_run_and_compared(&folder);
+    a_running_daemon_loads_it(home.path(), &folder);
+    let checked = Command::new(env!("CARGO_BIN_EXE_gpud"))
+        .args(["cs", "plugin.yaml"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(checked.status.success());
+}
+
+fn a_project_is_built_and_tested(folder: &Path) {
+    let tested = ok(folder, &["test"]);
     assert!(tested.ends_with("4 cases, all as expected\n"), "{tested}");
-    let inspected = ok(&folder, &["inspect", "memory-check.wasm"]);
+    let inspected = ok(folder, &["inspect", "memory-check.wasm"]);
     assert!(inspected.contains("asks for  config, sysfs"), "{inspected}");
     assert!(!inspected.contains("WASI"), "{inspected}");
     // A change of the sources is what is tried, by the folder as well as by the file of cases.
@@ -45,18 +57,21 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
     assert_ne!(changed, was);
     let cases = ["test", "tests/cases.yaml"];
     fs::write(&source, changed).unwrap();
-    assert!(!plugin(&folder, &cases).status.success());
+    assert!(!plugin(folder, &cases).status.success());
     assert!(
-        !plugin(&folder, &["test", "--no-build", "tests/cases.yaml"])
+        !plugin(folder, &["test", "--no-build", "tests/cases.yaml"])
             .status
             .success()
     );
     fs::write(&source, was).unwrap();
-    ok(&folder, &cases);
-    let valid = ok(&folder, &["validate", "memory-check.wasm"]);
+    ok(folder, &cases);
+}
+
+fn a_component_is_validated_run_and_compared(folder: &Path) {
+    let valid = ok(folder, &["validate", "memory-check.wasm"]);
     assert!(!valid.contains('✘'), "{valid}");
     let ran = ok(
-        &folder,
+        folder,
         &[
             "run",
             "memory-check.wasm",
@@ -70,7 +85,7 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
     // Every machine has what the new plugin watches: its author sees a verdict.
     assert!(ran.contains("% of memory is available"), "{ran}");
     let same = ok(
-        &folder,
+        folder,
         &[
             "diff",
             "memory-check.wasm",
@@ -79,16 +94,18 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
         ],
     );
     assert!(same.contains("byte for byte"), "{same}");
-    let refused = plugin(&folder, &["run", "memory-check.wasm", "--grant", "config"]);
+    let refused = plugin(folder, &["run", "memory-check.wasm", "--grant", "config"]);
     let wrong = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
         !refused.status.success() && wrong.contains("`sysfs` without a grant"),
         "{wrong}"
     );
+}
 
-    // Five lines of a spec, and a daemon that runs already.
-    let specs = home.path().join("specs.yaml");
-    let data = home.path().join("data");
+/// Five lines of a spec, and a daemon that runs already.
+fn a_running_daemon_loads_it(home: &Path, folder: &Path) {
+    let specs = home.join("specs.yaml");
+    let data = home.join("data");
     fs::create_dir(&data).unwrap();
     let daemon = Start::new()
         .folder(&data)
@@ -119,12 +136,6 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
             .any(|name| name == "memory-check")
             .then_some(())
     });
-    let checked = Command::new(env!("CARGO_BIN_EXE_gpud"))
-        .args(["cs", "plugin.yaml"])
-        .current_dir(&folder)
-        .output()
-        .unwrap();
-    assert!(checked.status.success());
 }
 
 #[test]

@@ -140,7 +140,30 @@ fn specs_run_as_in_gpud() {
         })
     );
 
-    // What is manual waits to be asked.
+    a_manual_plugin_waits_to_be_asked(&daemon);
+    plugins_of_a_tag_run_together(&daemon);
+    plugins_are_listed_and_measured(&daemon);
+
+    // GPUd's way to be rid of one, until the next start.
+    let gone = daemon.send(Method::DELETE, "/v1/components?componentName=two");
+    assert_eq!(
+        (gone.0, String::from_utf8(gone.1).unwrap().as_str()),
+        (
+            200,
+            r#"{"code":200,"component":"two","message":"component deregistered"}"#
+        )
+    );
+    assert_eq!(
+        daemon
+            .send(Method::DELETE, "/v1/components?componentName=two")
+            .0,
+        404
+    );
+    assert_eq!(daemon.send(Method::GET, "/v1/states?components=two").0, 404);
+    assert!(!names(&daemon).contains(&"two".to_owned()));
+}
+
+fn a_manual_plugin_waits_to_be_asked(daemon: &Daemon) {
     let waiting = daemon.state("manual-exit-1");
     assert_eq!(
         (&waiting["health"], &waiting["reason"], &waiting["name"]),
@@ -158,7 +181,9 @@ fn specs_run_as_in_gpud() {
         json!({"description": "not ok", "repair_actions": ["REBOOT_SYSTEM"]})
     );
     assert_eq!(daemon.state("manual-exit-1")["reason"], state["reason"]);
+}
 
+fn plugins_of_a_tag_run_together(daemon: &Daemon) {
     let tagged = daemon.get("/v1/components/trigger-check?tagName=echo");
     let outputs: Vec<_> = tagged
         .as_array()
@@ -183,7 +208,9 @@ fn specs_run_as_in_gpud() {
         daemon.get("/v1/components/trigger-tag?tagName=custom-plugin"),
         json!({"components": ["fan-tray", "manual-exit-1", "one", "three", "two"], "exit": 1, "success": false})
     );
+}
 
+fn plugins_are_listed_and_measured(daemon: &Daemon) {
     let plugins = daemon.get("/v1/plugins");
     assert_eq!(plugins.as_array().unwrap().len(), 5);
     assert_eq!(plugins[0]["plugin_name"], "Fan Tray");
@@ -200,24 +227,6 @@ fn specs_run_as_in_gpud() {
     let metrics = String::from_utf8(metrics).unwrap();
     assert!(metrics.contains("fan_tray_health_state_unhealthy{gpud_component=\"fan-tray\"} 1"));
     assert!(metrics.contains("fan_tray_health_state_healthy{gpud_component=\"fan-tray\"} 0"));
-
-    // GPUd's way to be rid of one, until the next start.
-    let gone = daemon.send(Method::DELETE, "/v1/components?componentName=two");
-    assert_eq!(
-        (gone.0, String::from_utf8(gone.1).unwrap().as_str()),
-        (
-            200,
-            r#"{"code":200,"component":"two","message":"component deregistered"}"#
-        )
-    );
-    assert_eq!(
-        daemon
-            .send(Method::DELETE, "/v1/components?componentName=two")
-            .0,
-        404
-    );
-    assert_eq!(daemon.send(Method::GET, "/v1/states?components=two").0, 404);
-    assert!(!names(&daemon).contains(&"two".to_owned()));
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn pages(cargo: &Cargo, failures: &mut Failures) {
         ),
         ("table of limits", "docs/limits.py", &["--check"]),
         ("table of crates", "docs/crates.py", &[]),
+        ("the example of a check", "docs/example.py", &[]),
         ("paths and links of the pages", "docs/paths.py", &[]),
         ("plain words", "docs/words.py", &[]),
         ("names of types", "docs/names.py", &[]),
@@ -177,6 +178,7 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
             vec!["faults", gpud],
         ),
         ("the page in Chromium", "tests/page/run.sh", vec![gpud]),
+        ("the book", "tests/book/run.sh", vec![]),
     ] {
         cargo.check_if_possible(step, script, &arguments)?;
     }

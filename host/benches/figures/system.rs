@@ -9,7 +9,7 @@ use std::{
 };
 
 use gpud::{
-    component::trial::Trial,
+    component::{builtin, trial::Trial},
     model::Trigger,
     node::{Node, clock::Clock},
 };
@@ -23,37 +23,6 @@ use crate::{
 
 /// Runs the part inside of the namespaces.
 pub const INSIDE: &str = "--system-inside";
-/// Folders of the components.
-const SYSTEM: [&str; 28] = [
-    "board-sensors",
-    "cgroup-oom",
-    "container-storage",
-    "containerd",
-    "cpu",
-    "cpu-frequency",
-    "disk",
-    "docker",
-    "fuse",
-    "inodes",
-    "ipmi",
-    "kernel-module",
-    "kubelet",
-    "library",
-    "memory",
-    "memory-numa",
-    "network-interface",
-    "network-latency",
-    "network-limits",
-    "nfs",
-    "os",
-    "pci",
-    "pressure",
-    "smart",
-    "systemd",
-    "tailscale",
-    "thermal",
-    "time-sync",
-];
 const MOUNTS: usize = 100;
 /// Rounds, a minute of the checkers' clock apart: what they ask every five minutes or every hour has its share in the mean.
 const ROUNDS: u32 = 60;
@@ -167,18 +136,21 @@ pub async fn inside() {
     node.clock = clock.clone();
     let runtime = guest::runtime_of(cache.path(), node);
     let mut trials = Vec::new();
-    for folder in SYSTEM {
-        let plugin = Arc::new(guest::load(&runtime, folder).await);
-        let descriptor = plugin.components().first().unwrap().clone();
+    for builtin in builtin::of_system() {
+        let plugin = Arc::new(guest::load(&runtime, builtin.folder).await);
+        // The plugin describes all checkers of its family.
+        let mut described = plugin.components().iter();
+        let descriptor = described.find(|one| one.name == builtin.component);
+        let descriptor = descriptor.unwrap().clone();
         let node = Arc::clone(runtime.node());
         let trial = Trial::new(plugin, descriptor, Arc::from("{}"), node).await;
-        trials.push((folder, trial.unwrap(), 0.0, 0));
+        trials.push((builtin.component, trial.unwrap(), 0.0, 0));
     }
     for trigger in [Trigger::Startup, Trigger::Scheduled] {
-        for (folder, trial, ..) in &mut trials {
+        for (name, trial, ..) in &mut trials {
             let outcome = trial.check(trigger).await;
             if let Err(error) = outcome.report {
-                eprintln!("  {folder}: {error}");
+                eprintln!("  {name}: {error}");
             }
         }
     }
@@ -201,7 +173,7 @@ pub async fn inside() {
     let rounds = f64::from(ROUNDS);
     let mut components: Vec<_> = trials
         .iter()
-        .map(|(folder, _, ms, files)| ((*folder).to_owned(), ms / rounds, *files as f64 / rounds))
+        .map(|(name, _, ms, files)| ((*name).to_owned(), ms / rounds, *files as f64 / rounds))
         .collect();
     components.sort_by(|a, b| b.1.total_cmp(&a.1));
     let figures = Figures {

@@ -105,6 +105,30 @@ type Packed = ([u8; 32], &'static [u8]);
 const EMBEDDED: &[(&str, &str, &str, Packed, &str)] =
     include!(concat!(env!("OUT_DIR"), "/builtins.rs"));
 
+/// Components that judge by what the kernel log says; what they read besides only adds to it.
+const BY_KERNEL_LOG: [&str; 8] = [
+    "block-io",
+    "device-loss",
+    "ethernet",
+    "kernel-stalls",
+    "machine-check",
+    "memory-edac",
+    "pcie-aer",
+    "storage-clients",
+];
+
+/// Returns those that judge the system by its files, programs and services, ascending by component name: all but the
+/// checkers of accelerators and those that judge by the kernel log. A new checker is among them, and so in the tests and
+/// benchmarks of a whole system.
+pub fn of_system() -> Vec<Builtin> {
+    let mut builtins = all();
+    builtins.retain(|builtin| {
+        let name = builtin.component;
+        !name.starts_with("accelerator-") && !BY_KERNEL_LOG.contains(&name)
+    });
+    builtins
+}
+
 /// All of them, ascending by component name.
 pub fn all() -> Vec<Builtin> {
     let mut builtins: Vec<Builtin> = EMBEDDED
@@ -165,6 +189,21 @@ mod tests {
     fn every_embedded_checker_has_a_name_of_its_own() {
         let names: BTreeSet<&str> = all().iter().map(|builtin| builtin.component).collect();
         assert_eq!(names.len(), EMBEDDED.len());
+    }
+
+    #[test]
+    fn a_checker_that_no_list_names_is_of_the_system() {
+        let known: BTreeSet<&str> = all().iter().map(|builtin| builtin.component).collect();
+        for name in BY_KERNEL_LOG {
+            assert!(known.contains(name), "{name} is not built in");
+        }
+        let system: BTreeSet<&str> = of_system().iter().map(|one| one.component).collect();
+        for name in ["cpu", "disk", "library", "pressure", "systemd-units"] {
+            assert!(system.contains(name), "{name}");
+        }
+        for name in ["accelerator-amd-ecc", "accelerator-nvidia-nccl", "pcie-aer"] {
+            assert!(known.contains(name) && !system.contains(name), "{name}");
+        }
     }
 
     #[test]

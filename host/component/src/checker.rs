@@ -19,7 +19,7 @@ pub enum Checker {
     Script(Arc<ScriptChecker>),
 }
 
-/// When a component is checked without being asked.
+/// The schedule of a component's checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// Never.
@@ -47,7 +47,7 @@ impl Checker {
         }
     }
 
-    /// When it is checked.
+    /// Returns the schedule of its checks.
     pub fn schedule(&self) -> Schedule {
         if self.descriptor().run_mode == RunMode::Manual {
             return Schedule::Manual;
@@ -58,7 +58,7 @@ impl Checker {
         }
     }
 
-    /// Does it ask GPUs?
+    /// Whether it asks GPUs.
     pub(super) fn asks_gpus(&self) -> bool {
         match self {
             Self::Wasm(checker) => checker.asks_for("nvml"),
@@ -66,7 +66,7 @@ impl Checker {
         }
     }
 
-    /// Between two tries of a checker that fails.
+    /// Returns the time between two tries of a checker that fails.
     pub(super) fn retry_interval(&self) -> Duration {
         match self {
             Self::Wasm(checker) => checker.interval(),
@@ -74,7 +74,7 @@ impl Checker {
         }
     }
 
-    /// The WebAssembly plugin, if it is one that has a scan of its own.
+    /// Returns the WebAssembly plugin if it has a scan of its own.
     pub(super) fn scanner(&self) -> Option<&Arc<WasmChecker>> {
         match self {
             Self::Wasm(checker) if checker.scans() => Some(checker),
@@ -82,7 +82,7 @@ impl Checker {
         }
     }
 
-    /// The WebAssembly plugin, if it is one that watches the kernel log.
+    /// Returns the WebAssembly plugin if it watches the kernel log.
     pub(super) fn kmsg_watcher(&self) -> Option<&Arc<WasmChecker>> {
         match self {
             Self::Wasm(checker) if checker.watches_kmsg() => Some(checker),
@@ -90,7 +90,7 @@ impl Checker {
         }
     }
 
-    /// Judges. `stop` ends a script at once; a plugin's call ends when this future is dropped.
+    /// Runs one check. `stop` ends a script at once; a plugin's call ends when this future is dropped.
     pub(super) async fn check(
         &self,
         services: &Services,

@@ -13,8 +13,8 @@ use crate::{
     store::{Commit, Inserted, StateChange, Store, StoreError},
 };
 
-/// Stores what a call gave, all of it or nothing, after what could not be stored earlier. While the database cannot be
-/// written it is kept for the component's next commit.
+/// Stores the results of a call, all of them or none, after those that could not be stored earlier. While the database
+/// cannot be written, they wait for the component's next commit.
 pub(super) async fn events_and_state(
     services: &Services,
     component: &str,
@@ -59,11 +59,11 @@ pub(super) async fn commit_and_log(
     Ok(inserted)
 }
 
-/// Stores what a component could not store earlier.
+/// Stores the results of a component that could not be stored earlier.
 ///
 /// # Errors
-/// It cannot be stored now either, and waits on. What the database refuses for another reason is dropped with a line in
-/// the log.
+/// They cannot be stored now either, and wait on. Results that the database refuses for another reason are dropped with
+/// a line in the log.
 pub(super) async fn save_unsaved(services: &Services, component: &str) -> Result<(), StoreError> {
     let Some(store) = &services.store else {
         return Ok(());
@@ -100,7 +100,7 @@ pub(super) async fn save_unsaved(services: &Services, component: &str) -> Result
     Ok(())
 }
 
-/// Takes readings into the metrics; what is refused is logged.
+/// Adds readings to the metrics, and logs those that are refused.
 pub(super) fn metrics(
     services: &Services,
     component: &str,
@@ -112,7 +112,7 @@ pub(super) fn metrics(
     }
 }
 
-/// Adds what a call cost to the component's bill.
+/// Adds the cost of a call to the component's bill.
 pub(super) fn bill<T>(services: &Services, component: &str, finished: &Finished<T>) {
     let labels = [(own::CHECKER_LABEL.to_owned(), component.to_owned())];
     let bill = &finished.bill;
@@ -145,7 +145,7 @@ pub(super) fn bill<T>(services: &Services, component: &str, finished: &Finished<
     }
 }
 
-/// Records the verdicts whose health is another than before, and the end of those that are not given any more.
+/// Records the verdicts whose health has changed, and the end of those that the component no longer gives.
 pub(super) async fn changes(
     services: &Services,
     component: &str,

@@ -53,7 +53,7 @@ pub(super) fn between(running: &Outcome, shadow: &Outcome) -> (Vec<Difference>, 
     (found.listed, found.differing, found.further)
 }
 
-/// A bill as it is shown.
+/// Converts a bill to the costs that are shown.
 pub(super) fn cost(bill: &Bill) -> CallCost {
     CallCost {
         seconds: bill.time.as_secs_f64(),
@@ -108,7 +108,7 @@ impl FoundDifferences {
         });
     }
 
-    /// Lists what only one has, and what both have with another value.
+    /// Lists the items that only one has, and those that differ.
     fn compare<'a, K: Ord, V: PartialEq + 'a>(
         &mut self,
         what: DifferenceKind,
@@ -167,7 +167,7 @@ fn state_name(state: &HealthState) -> String {
     }
 }
 
-/// How often each event comes, by name, type and message.
+/// Compares how often each event occurs, by name, type and message.
 fn events(found: &mut FoundDifferences, running: &Report, shadow: &Report) {
     let count = |report: &Report| {
         let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();

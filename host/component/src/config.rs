@@ -21,7 +21,7 @@ pub struct ComponentConfig {
 /// A site's configuration of one component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SiteConfig {
-    /// The file, as an operator would look for it.
+    /// The path of the file, for messages.
     pub file: String,
     /// Keys of the component's configuration; each stands for the whole value of the flags.
     pub keys: Map<String, Value>,
@@ -37,7 +37,7 @@ pub struct Misfit {
 }
 
 impl ComponentConfig {
-    /// All of it, whether it fits or not.
+    /// Returns the whole configuration, whether it fits the schema or not.
     pub fn whole(&self) -> Value {
         let mut whole = self.flags.clone();
         let site = self.site.iter().flat_map(|site| site.keys.clone());
@@ -70,7 +70,7 @@ impl ComponentConfig {
     }
 }
 
-/// Holds a configuration against a component's schema, if it has one.
+/// Validates a configuration against a component's schema, if it has one.
 ///
 /// # Errors
 /// [`Misfit`].

@@ -24,7 +24,7 @@ pub struct EventFact {
     verdict: Option<EventVerdict>,
 }
 
-/// What events of one name make of the state, as far as it is shown.
+/// The part of an entry's verdict that is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 struct EventVerdict {
     /// Names of events that end it.

@@ -11,17 +11,17 @@ use crate::{
 /// Longest wait between two checks of a component whose checker fails.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// When a failing component is tried again.
+/// How often a component has failed, and when it is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Retry {
     /// How often it failed in a row.
     pub failures: u32,
-    /// Until the next try.
+    /// The time until the next try.
     pub wait: Duration,
 }
 
-/// Counts a failure. A plugin that fails is left alone for longer and longer, doubling from its interval up to an hour;
-/// a source that does not answer is asked on schedule.
+/// Counts a failure. The wait after a plugin's failure doubles from its interval up to an hour; a source that does not
+/// answer is asked on schedule.
 pub(super) fn back_off(error: &CallError, failures: &mut u32, interval: Duration) -> Option<Retry> {
     if matches!(error, CallError::Source(_)) {
         *failures = 0;
@@ -68,7 +68,7 @@ pub(super) fn state(
     }
 }
 
-/// The states, each with this error unless it has one of its own.
+/// Adds this error to each state that has none of its own.
 pub(super) fn with_error(mut states: Vec<HealthState>, problem: &str) -> Vec<HealthState> {
     for state in &mut states {
         state.error.get_or_insert_with(|| problem.to_owned());
@@ -76,8 +76,8 @@ pub(super) fn with_error(mut states: Vec<HealthState>, problem: &str) -> Vec<Hea
     states
 }
 
-/// The states of a component that judges by the kernel log alone, while that cannot be read: what it calls healthy is
-/// unknown.
+/// Returns the states of a component that judges by the kernel log alone while the log cannot be read: a healthy state
+/// becomes an unknown one.
 pub(super) fn unknown(mut states: Vec<HealthState>, problem: &str) -> Vec<HealthState> {
     for state in &mut states {
         if state.health == Health::Healthy {
@@ -88,8 +88,8 @@ pub(super) fn unknown(mut states: Vec<HealthState>, problem: &str) -> Vec<Health
     with_error(states, problem)
 }
 
-/// A source that hangs, or whose device is gone, says something about the node; one that may not be read, or is not
-/// there, only leaves the component unjudged.
+/// Returns the health of a component whose source failed. A source that hangs, or whose device is gone, says something
+/// about the node; one that is missing, or that gpud may not read, only leaves the component unjudged.
 fn source_health(source: &SourceError) -> Health {
     match source {
         SourceError::TimedOut { .. } | SourceError::SourceLost(_) | SourceError::NeedsReset(_) => {

@@ -21,7 +21,7 @@ const RETAINED: usize = 4096;
 /// How many changes a connected reader may be behind.
 const BACKLOG: usize = 1024;
 
-/// Names a change: the start of the daemon that saw it, and its number since then. Written `1764120000000-17`.
+/// The id of a change: the start of the daemon that saw it, and its number since then. Written `1764120000000-17`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChangeId {
     /// When the daemon started.
@@ -79,7 +79,7 @@ pub enum ChangeKind {
         /// The verdict now.
         state: HealthState,
     },
-    /// A verdict that was not healthy is not given any more, for example since its subject is gone.
+    /// A component no longer gives a verdict that was not healthy, for example because its subject is gone.
     Withdrawn {
         /// The last verdict.
         state: HealthState,
@@ -124,7 +124,7 @@ impl Feed {
         }
     }
 
-    /// Follows the changes after `seen`, or from now on if nothing was seen. None is left out, and none comes twice.
+    /// Follows the changes after `seen`, or from now on if nothing was seen. The reader gets each change exactly once.
     pub fn subscribe(&self, seen: Option<ChangeId>) -> Subscription {
         // Changes are published under this lock, too.
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +197,7 @@ impl Feed {
     }
 }
 
-/// Returns what is said of a verdict that is not given any more: it counts as healthy.
+/// Returns the reason of the healthy verdict that ends one that is no longer given.
 pub fn reason_of_withdrawal(state: &HealthState) -> String {
     format!("this is not reported any more: {}", state.reason)
 }

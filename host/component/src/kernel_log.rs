@@ -47,7 +47,7 @@ const UNDELIVERED: (&str, &str) = (
     "kernel messages given up after a checker failed on them",
 );
 
-/// Feeds the components that watch the kernel log; follows them as they come and go.
+/// Passes kernel messages to the components that watch the log, and follows changes of the set of components.
 pub struct Watchers {
     registry: Arc<Registry>,
     services: Arc<Services>,
@@ -73,7 +73,7 @@ struct Watch {
 }
 
 impl Watchers {
-    /// Nobody is fed before the first [`sync`](Self::sync). Tasks end with `shutdown`.
+    /// No component gets messages before the first [`sync`](Self::sync). Tasks end with `shutdown`.
     pub fn new(
         registry: Arc<Registry>,
         services: Arc<Services>,
@@ -149,7 +149,7 @@ impl Watchers {
         }
     }
 
-    /// Asks a component what it wants to see.
+    /// Asks a component for its patterns.
     async fn watch(&self, component: Arc<Component>) -> Option<Watch> {
         let checker = component.kmsg_watcher()?;
         let name = component.name();
@@ -217,7 +217,7 @@ impl Watchers {
     }
 }
 
-/// Whether this is why the component's version is taken back.
+/// Reports that a component's patterns cannot be used; true if its version is rolled back for that.
 fn patterns_failed(component: &Component, problem: &str) -> bool {
     let probation = component.probation();
     probation.is_some_and(|probation| probation.patterns_failed(component.name(), problem))
@@ -350,7 +350,7 @@ impl ComponentFeed {
         }
     }
 
-    /// Done when the daemon or the component ends.
+    /// Waits until the daemon or the component ends.
     async fn ended(&self) {
         tokio::select! {
             () = self.shutdown.cancelled() => {}
@@ -375,7 +375,7 @@ impl ComponentFeed {
         }
     }
 
-    /// Tries a batch some times before it is given up.
+    /// Tries a batch several times before it is given up.
     async fn handle(&self, batch: &Batch) -> BatchOutcome {
         let name = self.component.name();
         let mut last_problem = None;
@@ -474,7 +474,7 @@ impl ComponentFeed {
         Ok(())
     }
 
-    /// A plugin that fails on kernel messages shows it, until its next check.
+    /// Shows the failure of a plugin on kernel messages until its next check.
     async fn show_failure(&self, error: &CallError) {
         let now = self.services.node.clock.now_ms();
         let state = failure::state(self.component.name(), now, error, None);
@@ -499,7 +499,7 @@ impl ComponentFeed {
     }
 }
 
-/// Messages that a checker failed on, as a gap.
+/// Returns the messages that a checker failed on as a gap.
 fn given_up(messages: &[Arc<KernelMessage>]) -> Gap {
     let sequences = || messages.iter().map(|message| message.sequence);
     Gap {

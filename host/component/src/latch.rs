@@ -29,7 +29,7 @@ type ByComponent = BTreeMap<String, BTreeMap<Key, LatchedState>>;
 #[derive(Debug, Default)]
 pub(super) struct Latches {
     held: Mutex<ByComponent>,
-    /// Those whose row in the database is not as it should be, by component.
+    /// The latches whose rows in the database are outdated, by component.
     unsaved: Mutex<BTreeMap<String, BTreeSet<Key>>>,
 }
 
@@ -70,7 +70,7 @@ impl Latches {
         latches
     }
 
-    /// Is anything latched for this component?
+    /// Whether a state of this component is latched.
     pub(super) fn holds(&self, component: &str) -> bool {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.get(component).is_some_and(|states| !states.is_empty())
@@ -105,7 +105,7 @@ impl Latches {
         states
     }
 
-    /// Brings rows of the database up to date: these, and those that could not be written earlier.
+    /// Updates rows of the database: these, and those that could not be written earlier.
     async fn write_down(
         &self,
         component: &str,
@@ -146,7 +146,7 @@ impl Latches {
         self.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An operator set the component healthy.
+    /// Clears the latches of a component that an operator set healthy.
     pub(super) async fn clear(&self, component: &str, store: Option<&Store>) {
         let held = self
             .held
@@ -158,7 +158,7 @@ impl Latches {
     }
 }
 
-/// States of one component are the same when name and subject are.
+/// Returns the key of a state among those of its component: name and subject.
 fn key(state: &HealthState) -> Key {
     let subject = serde_json::to_string(&state.subject).unwrap_or_default();
     format!("{} {subject}", state.name.as_deref().unwrap_or_default())

@@ -101,7 +101,7 @@ pub struct Component {
     unfed: OnceLock<String>,
     /// The part of its configuration that is not used.
     misconfigured: OnceLock<String>,
-    /// Its plugin is of a version that is new.
+    /// The probation of its plugin's version, if that is new.
     probation: Option<Arc<Probation>>,
     /// Another version that runs beside it.
     shadow: Option<Arc<Shadow>>,
@@ -110,15 +110,15 @@ pub struct Component {
 /// While it lives, a component is not checked.
 pub struct Paused(OwnedMutexGuard<CheckTurn>);
 
-/// How far a component is.
+/// The stage of a component.
 enum Stage {
-    /// Its plugin is being compiled or loaded, since then.
+    /// Its plugin is being compiled or loaded, and has been since this time.
     Loading(Instant),
     /// Its plugin could not be loaded, for this reason.
     Failed(String),
     /// It can be checked.
     Ready(Checker),
-    /// A part of the daemon says how it does.
+    /// A part of the daemon reports its own state.
     Own,
 }
 
@@ -157,7 +157,7 @@ impl Component {
         }
     }
 
-    /// Stands for a Wasm entry of a spec while its plugin is loaded.
+    /// Makes the component of a Wasm entry of a spec while its plugin is loaded.
     pub fn of_wasm(plugin: &Plugin) -> Self {
         let stage = Stage::Loading(Instant::now());
         Self::new(&plugin.component, script::origin(plugin), stage)
@@ -170,12 +170,12 @@ impl Component {
         Self::new(&name, script::origin(plugin), Stage::Ready(checker))
     }
 
-    /// A component that only says what is wrong.
+    /// Makes a component that only reports a problem.
     pub fn of_problem(name: &str, problem: String) -> Self {
         Self::new(name, Origin::default(), Stage::Failed(problem))
     }
 
-    /// A part of the daemon itself, which says how it does: see [`Self::show`].
+    /// Makes the component of a part of the daemon, which reports its own state with [`Self::show`].
     pub fn of_daemon(name: &str) -> Self {
         Self::new(name, Origin::default(), Stage::Own)
     }
@@ -260,25 +260,25 @@ impl Component {
         }
     }
 
-    /// Returns whether a failed call makes the version on probation be taken back.
+    /// Returns whether a failed call rolls back the version on probation.
     fn is_taken_back(&self, outcome: Result<(), &CallError>) -> bool {
         let probation = self.probation();
         probation.is_some_and(|probation| probation.check_ended(&self.name, outcome))
     }
 
-    /// Its unique name.
+    /// Returns its unique name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The plugin has been loaded.
+    /// Sets the checker after the plugin was loaded.
     pub fn ready(&self, checker: WasmChecker) {
         *self.stage.write().unwrap_or_else(PoisonError::into_inner) =
             Stage::Ready(Checker::Wasm(Arc::new(checker)));
         self.settled.cancel();
     }
 
-    /// The plugin could not be loaded; the state says why.
+    /// Records that the plugin could not be loaded; the state has the cause.
     pub fn failed(&self, problem: String) {
         tracing::error!(component = self.name, "{problem}");
         *self.stage.write().unwrap_or_else(PoisonError::into_inner) =
@@ -286,7 +286,7 @@ impl Component {
         self.settled.cancel();
     }
 
-    /// Waits until it is loaded or never will be; not for ever, since what asks for it has a deadline of its own.
+    /// Waits until it is loaded or cannot be loaded. The wait is bounded, since the caller has a deadline of its own.
     pub async fn settled(&self) {
         let _ = tokio::time::timeout(LOADING, self.settled.cancelled()).await;
     }
@@ -310,7 +310,7 @@ impl Component {
         self.checker()?.kmsg_watcher().cloned()
     }
 
-    /// It gets no kernel messages; its states say so from now on.
+    /// Records that it gets no kernel messages; its states report this from now on.
     pub(crate) fn gets_no_messages(&self, problem: String) {
         tracing::error!(
             component = self.name,
@@ -321,23 +321,23 @@ impl Component {
             .set(format!("it gets no kernel messages: {problem}"));
     }
 
-    /// A part of its configuration is not used; its states say so from now on.
+    /// Records that a part of its configuration is not used; its states report this from now on.
     pub fn runs_without(&self, problem: String) {
         tracing::error!(component = self.name, "{problem}");
         let _ = self.misconfigured.set(problem);
     }
 
-    /// Does it come from a spec, and may go again?
+    /// Whether it comes from a spec, and can be removed again.
     pub fn is_plugin(&self) -> bool {
         !self.origin.component_type.is_empty()
     }
 
-    /// Ends its schedule and whatever it runs. What it found last can still be read.
+    /// Ends its schedule and its running check. Its last verdicts can still be read.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Done once it is closed.
+    /// Waits until it is closed.
     pub async fn closed(&self) {
         self.closed.cancelled().await;
     }
@@ -356,7 +356,7 @@ impl Component {
         self.checker().map(|checker| checker.descriptor().clone())
     }
 
-    /// Has it something to watch on this machine, as far as is known?
+    /// Whether it has something to watch on this machine, as far as is known.
     pub fn is_supported(&self) -> bool {
         self.latest
             .read()
@@ -364,7 +364,7 @@ impl Component {
             .supported
     }
 
-    /// Why it has nothing to watch on this machine, in words; `None` if it has.
+    /// Returns why it has nothing to watch on this machine; `None` if it has something.
     pub fn not_applicable(&self) -> Option<String> {
         let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
         if latest.supported {
@@ -377,7 +377,7 @@ impl Component {
         })
     }
 
-    /// The last verdicts; before the first check one that says so.
+    /// Returns the last verdicts; before the first check a state that says whether its plugin is loaded.
     pub fn states(&self, now: UnixMillis) -> Vec<HealthState> {
         let states = self
             .latest

@@ -10,19 +10,19 @@ use tokio::sync::Mutex;
 use super::{Registry, Services, verdict_metrics};
 use crate::{metrics, node::system};
 
-/// They are read again after this time: their sources are the database and the process's files.
+/// Least time between two readings of the sources: the database and the process's files.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Brings the daemon's own series up to date.
+/// Updates the daemon's own series.
 pub struct OwnSeries {
     registry: Arc<Registry>,
     services: Arc<Services>,
-    /// When that was last done.
+    /// The time of the last update.
     recorded: Mutex<Option<Instant>>,
 }
 
 impl OwnSeries {
-    /// For these components.
+    /// Makes the updater for these components.
     pub fn new(registry: Arc<Registry>, services: Arc<Services>) -> Self {
         Self {
             registry,
@@ -31,7 +31,7 @@ impl OwnSeries {
         }
     }
 
-    /// Brings them up to date, unless that was done within the last second.
+    /// Updates the series, unless that was done within the last second.
     pub async fn refresh(&self) {
         let mut last = self.recorded.lock().await;
         if last.is_some_and(|last| last.elapsed() < FRESH) {

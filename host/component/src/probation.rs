@@ -1,5 +1,5 @@
-//! The first runs of a new version of a plugin: it has worked once all of its components were checked well some times,
-//! and it is taken back when it traps, breaks a limit, or returns what cannot be used before that.
+//! Probation of a new version of a plugin: the version works when each of its components has had some good checks, and
+//! it is rolled back if it traps, exceeds a limit, or returns an unusable answer before that.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::runtime::CallError;
 
-/// Good checks of each component, until the version counts as one that works.
+/// Good checks of each component after which the version works.
 pub const CHECKS: u32 = 3;
 
 /// The outcome of a version.
@@ -18,7 +18,7 @@ pub const CHECKS: u32 = 3;
 pub enum Verdict {
     /// It works.
     Worked,
-    /// It does not, and the version before has to come back.
+    /// It does not, and the previous version must run again.
     Failed {
         /// The component that failed.
         component: String,
@@ -30,14 +30,14 @@ pub enum Verdict {
 /// A version on probation. Shared by its components.
 pub struct Probation {
     progress: Mutex<Progress>,
-    /// There is a version before it.
+    /// Whether there is a previous version.
     can_return: bool,
     tell: Box<dyn Fn(Verdict) + Send + Sync>,
     stays: CancellationToken,
 }
 
 struct Progress {
-    /// Good checks that are still wanted, by component.
+    /// Good checks that are still missing, by component.
     wanted: BTreeMap<String, u32>,
     /// No batch of kernel messages has been handled yet.
     first_batch: bool,
@@ -49,13 +49,13 @@ enum ProbationStage {
     Trying,
     Worked,
     Failed,
-    /// It failed, and no other one could take its place.
+    /// It failed, and no other version could replace it.
     Stays,
 }
 
 impl Probation {
-    /// Of a version with these components. The outcome is reported once; a failure only if `can_return`: when
-    /// there is nothing to go back to, a failing version is treated like any other failing checker.
+    /// Begins the probation of a version with these components. The outcome is reported once; a failure only if
+    /// `can_return`: without a previous version, a failing version is treated like any other failing checker.
     pub fn new(
         components: impl IntoIterator<Item = String>,
         can_return: bool,
@@ -74,23 +74,24 @@ impl Probation {
         }
     }
 
-    /// Not all of its components were checked well often enough.
+    /// Whether a component still lacks good checks.
     pub fn is_on(&self) -> bool {
         self.progress().stage == ProbationStage::Trying
     }
 
-    /// It failed, but the version before could not be brought back: from now on it is a failing checker like any other.
+    /// Records that the version failed and the previous one could not run: from now on it is a failing checker like any other.
     pub fn stays(&self) {
         self.progress().stage = ProbationStage::Stays;
         self.stays.cancel();
     }
 
-    /// Done once it [`stays`](Self::stays).
+    /// Waits until it [`stays`](Self::stays).
     pub(super) async fn remains(&self) {
         self.stays.cancelled().await;
     }
 
-    /// A check has ended. `true`: the version is being taken back, and the failure is not the component's to show.
+    /// Counts a check that has ended. Returns true if the version is being rolled back: the component then does not show the
+    /// failure.
     pub(super) fn check_ended(&self, component: &str, outcome: Result<(), &CallError>) -> bool {
         match outcome {
             Ok(()) => {
@@ -113,7 +114,7 @@ impl Probation {
         }
     }
 
-    /// A batch of kernel messages has been handled, or not. The first one counts even after the checks have gone well.
+    /// Counts a batch of kernel messages and its outcome. The first batch counts even after all good checks.
     pub(super) fn batch_ended(&self, component: &str, outcome: Result<(), &CallError>) -> bool {
         match outcome {
             Ok(()) => {
@@ -131,7 +132,7 @@ impl Probation {
         }
     }
 
-    /// It cannot be given kernel messages, because of its patterns.
+    /// Counts patterns that cannot be used as a failure.
     pub(super) fn patterns_failed(&self, component: &str, problem: &str) -> bool {
         let on = self.progress().stage != ProbationStage::Worked;
         on && self.failed(component, format!("its patterns cannot be used: {problem}"))

@@ -36,7 +36,7 @@ impl Registry {
         Ok(component)
     }
 
-    /// Takes out a component; it is not closed by this. `None` if another one has its name by now.
+    /// Removes a component without closing it. `None` if another component has its name by now.
     pub fn remove(&self, component: &Arc<Component>) -> Option<Arc<Component>> {
         let mut components = self
             .components
@@ -49,7 +49,7 @@ impl Registry {
         components.remove(component.name())
     }
 
-    /// One component.
+    /// Returns a component by its name.
     pub fn get(&self, name: &str) -> Option<Arc<Component>> {
         self.components
             .read()
@@ -58,7 +58,7 @@ impl Registry {
             .cloned()
     }
 
-    /// All of them, ascending by name.
+    /// Returns all of them, ascending by name.
     pub fn all(&self) -> Vec<Arc<Component>> {
         let components = self
             .components
@@ -67,7 +67,7 @@ impl Registry {
         components.values().cloned().collect()
     }
 
-    /// All names, ascending.
+    /// Returns all names, ascending.
     pub fn names(&self) -> Vec<String> {
         let components = self
             .components

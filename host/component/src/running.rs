@@ -15,17 +15,17 @@ use crate::{
     runtime::{CallError, Finished},
 };
 
-/// How far ahead of the clock an event may be that set-healthy leaves, because it came while set-healthy ran; milliseconds.
+/// Events that are later than the clock by at most this many milliseconds stay: they occurred while set-healthy ran.
 const EVENTS_AHEAD: UnixMillis = 1_000;
 
 impl Component {
-    /// Checks now, waiting for a check that is under way. Keeps the verdicts, stores events and metrics. Gives the
-    /// verdicts; those of [`Self::states`] when there is nothing to check with.
+    /// Runs a check after the one that is under way, if any. Stores its events and metrics, and returns the verdicts; without
+    /// a checker those of [`Self::states`].
     pub async fn check(&self, services: &Services, trigger: Trigger) -> Vec<HealthState> {
         self.check_with_output(services, trigger).await.0
     }
 
-    /// As [`Self::check`], and what its script printed.
+    /// Runs a check like [`Self::check`], and also returns the output of its script.
     pub async fn check_with_output(
         &self,
         services: &Services,
@@ -35,7 +35,7 @@ impl Component {
         self.check_in_turn(services, trigger, turn).await
     }
 
-    /// As [`Self::check`], unless a check is under way or the component is backing off after failures.
+    /// Runs a check like [`Self::check`], unless a check is under way or the component is backing off after failures.
     pub async fn check_if_idle(&self, services: &Services, trigger: Trigger) -> bool {
         let Ok(turn) = self.turn.try_lock() else {
             return false;
@@ -98,7 +98,7 @@ impl Component {
         }
     }
 
-    /// The states, saying what of the configuration is not used.
+    /// Returns the states, with the part of the configuration that is not used in `error`.
     fn with_trouble(&self, states: Vec<HealthState>) -> Vec<HealthState> {
         match self.misconfigured.get() {
             Some(problem) => failure::with_error(states, problem),
@@ -106,7 +106,7 @@ impl Component {
         }
     }
 
-    /// One look at the machine without a daemon: the report of a scan or a check, for `gpud scan`.
+    /// Runs one scan, or else one check, without a daemon, for `gpud scan`.
     pub async fn look(&self, services: &Services) -> Report {
         let Some(checker) = self.checker() else {
             let states = self.states(services.node.clock.now_ms());
@@ -165,17 +165,17 @@ impl Component {
         Ok(())
     }
 
-    /// Clears what is recorded against the component and judges again.
+    /// Clears the component's recorded trouble and checks it again.
     ///
     /// # Errors
-    /// In words: it is not offered, or the store failed.
+    /// In words: the component does not offer it, or the store failed.
     pub async fn set_healthy(&self, services: &Services) -> Result<(), SetHealthyProblem> {
         self.settled().await;
         self.clear_up_to(services, services.node.clock.now_ms())
             .await
     }
 
-    /// The same for what is recorded up to a time.
+    /// Clears the trouble that was recorded up to a time.
     async fn clear_up_to(
         &self,
         services: &Services,
@@ -313,7 +313,7 @@ impl Component {
         }
     }
 
-    /// Makes these, with what is latched, the latest verdicts, and records what changed.
+    /// Makes these and the latched states the latest verdicts, and records the changes.
     pub(super) async fn keep(
         &self,
         services: &Services,
@@ -341,7 +341,7 @@ impl Component {
         states
     }
 
-    /// Makes this the latest verdict of a part of the daemon.
+    /// Sets the latest verdict of a part of the daemon.
     pub async fn show(&self, services: &Services, health: Health, reason: &str) {
         let now = services.node.clock.now_ms();
         let judged = Latest {
@@ -378,7 +378,7 @@ impl Component {
 /// Why a component was not set healthy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetHealthyProblem {
-    /// It is not offered.
+    /// The component does not offer it.
     Unsupported,
     /// It was tried.
     Failed(String),

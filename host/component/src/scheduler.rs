@@ -1,4 +1,4 @@
-//! When components are checked: each on its own interval, none together with itself, not all at once.
+//! Schedules the checks of components: each on its own interval, never two of one component at once, and not all at once.
 //!
 //! Checks in WebAssembly take a millisecond. They share beats and run one after the other, so that an idle machine is
 //! woken twice a minute and not at every check. Scripts start processes and may take long: they are spread over their
@@ -17,13 +17,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{Checker, Component, Schedule, Services};
 use crate::{model::Trigger, node::nvml::Library};
 
-/// First checks at once after the start.
+/// How many first checks run at the same time after the start.
 const FIRST_AT_ONCE: usize = 2;
-/// Checks at once of one beat: so many that, while one waits for a file, another one runs and no thread goes to sleep.
+/// How many checks of one beat run at the same time: while one waits for a file another runs, so no thread sleeps.
 const AT_ONCE: usize = 8;
-/// A check that takes longer, such as one that waits for a server, does not hold up the others any more.
+/// After this time a check, such as one that waits for a server, no longer delays the others.
 const TURN: Duration = Duration::from_millis(250);
-/// Between two beats, which components that do not run scripts share.
+/// The time between two beats, which components without scripts share.
 const BEAT: Duration = Duration::from_secs(30);
 
 /// The beat of components that ask GPUs.
@@ -37,7 +37,7 @@ struct Turns {
     beat: Semaphore,
 }
 
-/// Makes components run until `shutdown`, or until they are closed.
+/// Runs components until `shutdown`, or until they are closed.
 pub struct Scheduler {
     services: Arc<Services>,
     tasks: TaskTracker,
@@ -48,7 +48,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Nothing runs yet. What will is spawned into `tasks`. Schedulers with the same `start` have the same beats.
+    /// Makes a scheduler that runs no component yet. It spawns tasks into `tasks`. Schedulers with the same `start` have the
+    /// same beats.
     pub fn new(
         services: Arc<Services>,
         tasks: TaskTracker,
@@ -109,7 +110,7 @@ impl Scheduler {
         });
     }
 
-    /// Runs something else that belongs to the daemon, until `shutdown`.
+    /// Runs another task of the daemon until `shutdown`.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {
@@ -164,7 +165,7 @@ async fn run(
     }
 }
 
-/// Runs a check when it is its turn. The turn ends with it, or once it has taken long.
+/// Runs a check in its turn. The turn ends with the check, or when the check has taken long.
 async fn in_turn<T>(turns: &Semaphore, check: impl Future<Output = T>) -> T {
     let turn = turns.acquire().await;
     let mut check = pin!(check);
@@ -177,7 +178,7 @@ async fn in_turn<T>(turns: &Semaphore, check: impl Future<Output = T>) -> T {
     }
 }
 
-/// The beat at or before a place in an interval.
+/// Returns the beat at or before a point in an interval.
 fn on_beat(phase: Duration) -> Duration {
     BEAT * u32::try_from(phase.as_secs() / BEAT.as_secs()).unwrap_or(0)
 }
@@ -190,7 +191,7 @@ fn phase(name: &str, interval: Duration) -> Duration {
     interval * part / 1000
 }
 
-/// The first beat after `now`, of those that come each `interval` from `phase` after the start.
+/// Returns the first beat after `now`. Beats are `interval` apart, the first is `phase` after the start.
 fn next_beat(start: Instant, phase: Duration, interval: Duration, now: Instant) -> Instant {
     let first = start + phase;
     let late = now.saturating_duration_since(first).as_nanos();

@@ -1,9 +1,9 @@
-//! Holds a JSON document against a JSON Schema.
+//! Validates a JSON document against a JSON Schema.
 
 use boon::{Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
 use serde_json::Value;
 
-/// The schema's own address, which nothing else has.
+/// The schema's own address, which no other document has.
 const ADDRESS: &str = "gpud:///schema";
 
 /// A part of a document that does not fit its schema.
@@ -15,8 +15,8 @@ pub struct Fault {
     pub text: String,
 }
 
-/// Returns what does not fit, at most so many faults. References to other documents are not followed: nothing is read or
-/// fetched.
+/// Returns the faults of a document, at most `most` of them. References to other documents are not followed: no file is
+/// read, and no address is contacted.
 ///
 /// # Errors
 /// In words: it is no schema, or refers to another document.

@@ -24,7 +24,7 @@ pub(super) const COMPONENT_TYPE: &str = "custom-plugin";
 pub(super) const STATE_NAME: &str = "check";
 /// Bytes of a script's output that are shown in its state.
 const SHOWN_OUTPUT: usize = 4096;
-/// Below this an interval means one check.
+/// An interval below this means one check.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A script plugin as a component.
@@ -73,7 +73,7 @@ impl ScriptChecker {
         &self.descriptor
     }
 
-    /// Between two scheduled checks; `None` means one check.
+    /// The interval of scheduled checks; `None` means one check.
     pub fn interval(&self) -> Option<Duration> {
         self.interval
     }

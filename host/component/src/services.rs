@@ -53,7 +53,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// With the latched verdicts that the store kept.
+    /// Makes the services with the latched verdicts of the store.
     pub async fn new(
         node: Arc<Node>,
         store: Option<Store>,
@@ -75,7 +75,7 @@ impl Services {
         }
     }
 
-    /// For a saved log: what it says of another machine, or of long ago, is no news of this one.
+    /// Makes the services for a saved log. Changes of verdicts are not logged, since they concern another machine or time.
     #[must_use]
     pub fn of_saved_log(self) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Services {
         }
     }
 
-    /// The states of a component, saying what is wrong with the daemon's database if it is the one that shows it.
+    /// Returns the states of a component; the component that shows the daemon's own trouble gets that of the database.
     pub fn with_own_trouble(
         &self,
         component: &str,
@@ -117,7 +117,7 @@ impl Services {
         states
     }
 
-    /// Returns why nothing comes from the kernel log, if so: verdicts that are drawn from it cannot be trusted then. Where no
+    /// Returns why the kernel log gives no messages, if so: verdicts from it cannot be trusted then. Where no
     /// reader follows it, as in a scan and in the first checks of a daemon, it is opened once to see.
     pub(super) async fn kernel_log_problem(&self) -> Option<String> {
         match self.kernel_log.get().map(|log| log.status().state) {

@@ -27,9 +27,9 @@ use crate::{
 const REMEMBERED: usize = 50;
 /// Questions that wait.
 const QUEUE: usize = 4;
-/// So many failures in a row end it: nobody is helped by one that runs into its deadline for ever.
+/// Failures in a row after which it ends: a version that always exceeds its deadline gives nothing to compare.
 const MAX_FAILURES: u32 = 10;
-/// Most keys, and bytes of keys and values, that it keeps; as much as the store keeps of a component.
+/// Most keys, and bytes of keys and values, of its copy: the store's bounds for a component.
 const MAX_KEYS: usize = 256;
 const MAX_BYTES: usize = 1 << 20;
 
@@ -92,7 +92,7 @@ impl Shadow {
         }
     }
 
-    /// The running version was checked.
+    /// Passes on that the running version was checked.
     pub(super) fn check_beside(&self, context: &CheckContext, finished: &Finished<Report>) {
         let running = match &finished.answer {
             Ok(report) => Ok(report.clone()),
@@ -101,7 +101,7 @@ impl Shadow {
         self.ask(context, None, running, finished.bill);
     }
 
-    /// The running version was given kernel messages.
+    /// Passes on that the running version got kernel messages.
     pub(super) fn messages_beside(
         &self,
         context: &CheckContext,
@@ -136,7 +136,7 @@ impl Shadow {
         }
     }
 
-    /// Answers what it is asked, until it is dropped.
+    /// Answers questions until it is dropped.
     pub(super) async fn run(&self, component: &str, services: &Services) {
         let waiting = self
             .waiting
@@ -240,7 +240,7 @@ fn of_events(events: Vec<Event>) -> Report {
     }
 }
 
-/// Takes over what a call wrote, all of it or, beyond what the store would keep, nothing.
+/// Takes over the values that a call wrote: all of them, or none if they exceed the store's bounds.
 fn keep(values: &mut Values, writes: BTreeMap<String, Option<Vec<u8>>>) {
     if writes.is_empty() {
         return;
@@ -258,7 +258,7 @@ fn keep(values: &mut Values, writes: BTreeMap<String, Option<Vec<u8>>>) {
     }
 }
 
-/// The component's values as they are now.
+/// Returns the component's present values.
 async fn copied(component: &str, services: &Services) -> Values {
     let mut values = BTreeMap::new();
     if let Some(store) = &services.store {

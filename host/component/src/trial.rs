@@ -81,7 +81,7 @@ impl Trial {
         &self.descriptor
     }
 
-    /// Hands the configuration that comes after to the checks that come after.
+    /// Sets the configuration of the following checks.
     pub fn configure(&mut self, config: Arc<str>) {
         self.config = config;
     }
@@ -109,7 +109,7 @@ impl Trial {
         }
     }
 
-    /// Hands over what its patterns match, and keeps the events. Components that watch nothing get nothing.
+    /// Passes the messages that its patterns match, and stores the events. A component that watches no log gets none.
     ///
     /// # Errors
     /// In words: its patterns cannot be used, it failed, or nothing could be stored.
@@ -156,10 +156,10 @@ impl Trial {
         Ok(trial_events)
     }
 
-    /// Its patterns.
+    /// Returns its patterns.
     ///
     /// # Errors
-    /// In words: it failed, or gave what cannot be used.
+    /// In words: it failed, or its patterns cannot be used.
     pub async fn patterns(&self) -> Result<Vec<String>, String> {
         let finished = self.plugin.patterns(&self.call_context()).await;
         finished
@@ -167,7 +167,7 @@ impl Trial {
             .map_err(|error| format!("no kernel log patterns: it {error}"))
     }
 
-    /// Its events so far, newest first.
+    /// Returns its events so far, newest first.
     ///
     /// # Errors
     /// The database.
@@ -175,7 +175,7 @@ impl Trial {
         self.store.events(&self.descriptor.name, 0, None).await
     }
 
-    /// The states as a daemon would show them: those of the report, or one that blames the right one.
+    /// Returns the states as a daemon would show them: those of the report, or one that names the party at fault.
     pub fn states(&self, outcome: &TrialOutcome) -> Vec<HealthState> {
         match &outcome.report {
             Ok(report) => report.states.clone(),

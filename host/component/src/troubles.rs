@@ -6,13 +6,13 @@ use crate::{
     wire::Origin,
 };
 
-/// The one of the spec file.
+/// The component of the spec file.
 pub const PLUGIN_SPECS: &str = "plugin-specs";
-/// The one of installed packs.
+/// The component of installed packs.
 pub const PLUGIN_PACKS: &str = "plugin-packs";
-/// The one of the file of exports.
+/// The component of the file of exports.
 pub const EXPORTS_FILE: &str = "exports-file";
-/// The one of the site's configuration of components.
+/// The component of the site's configuration of components.
 pub const COMPONENT_CONFIGS: &str = "component-configs";
 
 const ALL: [&str; 4] = [PLUGIN_SPECS, PLUGIN_PACKS, EXPORTS_FILE, COMPONENT_CONFIGS];
@@ -22,7 +22,7 @@ pub fn is_one(name: &str) -> bool {
     ALL.contains(&name)
 }
 
-/// Returns what one that is not registered says; `None` for any other name.
+/// Returns the healthy state of such a component while it is not registered; `None` for any other name.
 pub fn healthy(name: &str, now: UnixMillis) -> Option<(Origin, Vec<HealthState>)> {
     is_one(name).then(|| {
         let state = HealthState {

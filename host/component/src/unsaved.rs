@@ -31,18 +31,18 @@ pub(super) struct UnsavedData {
 }
 
 impl Unsaved {
-    /// Takes what waits of a component.
+    /// Takes the waiting data of a component.
     pub fn take(&self, component: &str) -> Option<UnsavedData> {
         self.lock().remove(component)
     }
 
-    /// The components of which something waits.
+    /// Returns the components that have waiting data.
     pub fn components(&self) -> Vec<String> {
         self.lock().keys().cloned().collect()
     }
 
-    /// Keeps what a check found. The check saw the database as it was before the outage, so what is equal to a waiting
-    /// event but for its time was found before.
+    /// Adds the findings of a check. The check saw the database as it was before the outage, so an event that equals a
+    /// waiting one but for its time is not new.
     pub fn keep(&self, component: &str, found: Commit) {
         let mut components = self.lock();
         let waiting = components.entry(component.to_owned()).or_default();
@@ -63,7 +63,7 @@ impl Unsaved {
         waiting.commit.state_writes.extend(found.state_writes);
     }
 
-    /// Keeps a change of state.
+    /// Adds a change of state.
     pub fn keep_change(&self, component: &str, change: StateChange) {
         let mut components = self.lock();
         let changes = &mut components.entry(component.to_owned()).or_default().changes;
@@ -73,7 +73,7 @@ impl Unsaved {
         }
     }
 
-    /// Puts back what was taken and could not be stored either; what came since is later.
+    /// Puts back data that was taken and could not be stored, before the data that was added since.
     pub fn put_back(&self, component: &str, earlier: UnsavedData) {
         let since = self.lock().insert(component.to_owned(), earlier);
         let Some(since) = since else { return };

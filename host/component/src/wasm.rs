@@ -9,7 +9,7 @@ use crate::{
     runtime::{CallContext, Finished, Plugin, Values},
 };
 
-/// Between two checks when neither descriptor nor operator says otherwise.
+/// The interval of checks if neither the descriptor nor the operator sets one.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// One component of a loaded plugin.
@@ -39,24 +39,24 @@ impl WasmChecker {
         self.descriptor.interval.unwrap_or(DEFAULT_INTERVAL)
     }
 
-    /// Has it a scan of its own?
+    /// Whether it has a scan of its own.
     pub fn scans(&self) -> bool {
         self.plugin.scans() && !self.descriptor.without_scan
     }
 
-    /// Does it watch the kernel log?
+    /// Whether it watches the kernel log.
     pub fn watches_kmsg(&self) -> bool {
         self.plugin.watches_kmsg() && !self.descriptor.without_kmsg_watcher
     }
 
-    /// Does it judge by the kernel log and the stored events alone? Anything else that it reads then is names.
+    /// Whether it judges by the kernel log and the stored events alone. It reads other sources only for names.
     pub(super) fn judges_by_log_alone(&self) -> bool {
         let of_this_machine = ["sysfs", "exec", "net"];
         self.descriptor.judged_by_kernel_log
             || !of_this_machine.iter().any(|word| self.asks_for(word))
     }
 
-    /// Does it import the interface of this grant?
+    /// Whether it imports the interface of this grant.
     pub(super) fn asks_for(&self, grant: &str) -> bool {
         self.plugin.asks_for().iter().any(|word| word == grant)
     }

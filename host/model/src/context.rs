@@ -7,29 +7,29 @@ use super::UnixMillis;
 pub enum Trigger {
     /// The first check after the daemon started.
     Startup,
-    /// Its interval.
+    /// The component's interval has passed.
     Scheduled,
-    /// A person or a script asked.
+    /// A person or a script asked for it.
     Manual,
-    /// Its own events were stored.
+    /// New events of the component were stored.
     Event,
     /// An operator set the component healthy.
     SetHealthy,
 }
 
-/// The moment of a call.
+/// The circumstances of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckContext {
-    /// The component of the plugin that is meant.
+    /// The component that the call is for.
     pub component: String,
     /// Now.
     pub now: UnixMillis,
-    /// Why.
+    /// Why the check runs.
     pub trigger: Trigger,
     /// Kernel's boot id; empty if unknown.
     pub boot_id: String,
     /// When the machine booted; 0 if unknown.
     pub boot_time: UnixMillis,
-    /// When the component was last checked in this daemon's life.
+    /// When the component was last checked since the daemon started.
     pub previous_check: Option<UnixMillis>,
 }

@@ -15,12 +15,12 @@ pub enum RunMode {
 /// The effect of set-healthy on a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetHealthy {
-    /// Not offered.
+    /// The component does not offer it.
     #[default]
     Unsupported,
     /// The component's stored events up to now are deleted and its state is judged again.
     ClearsEvents,
-    /// A mark is recorded and the component is checked at once; what the mark means is the checker's business.
+    /// A mark is recorded and the component is checked at once; the checker decides what the mark means.
     Marks,
 }
 

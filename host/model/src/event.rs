@@ -8,13 +8,13 @@ pub enum EventType {
     /// Not classified.
     #[default]
     Unknown,
-    /// For the record.
+    /// Information.
     Info,
     /// Worth a look.
     Warning,
-    /// Harms work.
+    /// Workloads are affected.
     Critical,
-    /// The device or the machine cannot go on.
+    /// The device or the machine can no longer be used.
     Fatal,
     /// A word of a later contract version.
     Other(String),
@@ -66,7 +66,7 @@ pub struct Event {
     pub name: String,
     /// Severity.
     pub event_type: EventType,
-    /// For a person; may be empty.
+    /// A text for people; may be empty.
     pub message: String,
     /// The subject of the event.
     pub subject: Option<Subject>,

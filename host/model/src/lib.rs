@@ -1,7 +1,7 @@
 //! The vocabulary of a check: health states, events, metrics and descriptors as plain Rust values.
 //!
-//! These mirror `wit/types.wit` and know neither Wasm nor JSON nor SQL: `runtime/` makes them from what a guest
-//! returned, `store/` keeps them, `wire/` turns them into the HTTP API's documents.
+//! These mirror `wit/types.wit` and depend neither on Wasm nor on JSON or SQL: `runtime/` makes them from what a guest
+//! returned, `store/` stores them, `wire/` turns them into the HTTP API's documents.
 
 #![cfg_attr(
     test,

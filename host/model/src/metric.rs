@@ -2,13 +2,13 @@
 
 use super::Pairs;
 
-/// How a value is to be understood.
+/// The kind of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum MetricKind {
     /// The value as it is now.
     #[default]
     Gauge,
-    /// An amount to add to the host's count (a guest starts afresh at every call).
+    /// An amount to add to the host's count (each call of a guest starts from zero).
     Counter,
     /// One observation for the host's histogram. The descriptor defines its buckets.
     Histogram,
@@ -25,6 +25,6 @@ pub struct Metric {
     pub labels: Pairs,
     /// The value; finite.
     pub value: f64,
-    /// How to understand it.
+    /// The kind of the value.
     pub kind: MetricKind,
 }

@@ -32,7 +32,7 @@ impl Health {
         }
     }
 
-    /// How bad, for "worst of": healthy 0, initializing 1, degraded 2, anything else 3.
+    /// Returns the rank by which the worst of several is found: healthy 0, initializing 1, degraded 2, anything else 3.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Healthy => 0,
@@ -58,11 +58,11 @@ impl From<&str> for Health {
 /// An action for the operator: one of the wire's four words, or a plugin's own.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub enum RepairAction {
-    /// Nothing.
+    /// The operator need not do anything.
     IgnoreNoActionRequired,
     /// Reboot the machine.
     RebootSystem,
-    /// Have the hardware looked at.
+    /// Have the hardware inspected.
     HardwareInspection,
     /// Check the user's application and the GPU that it used.
     CheckUserAppAndGpu,
@@ -110,7 +110,7 @@ pub struct SuggestedActions {
 pub enum Subject {
     /// The machine as a whole.
     Node,
-    /// One GPU, by whatever is known of it.
+    /// One GPU, by the names that are known.
     Gpu {
         /// NVML UUID (`GPU-…`).
         uuid: Option<String>,
@@ -146,7 +146,7 @@ pub enum Recovery {
     NextGoodReading,
     /// A reboot of the machine.
     Reboot,
-    /// This moment.
+    /// This time has come.
     At(UnixMillis),
     /// An operator's set-healthy.
     SetHealthy,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { billsOf } from './bill';
 import { gathered } from './gathered';
@@ -74,6 +75,14 @@ test('every check has a group, and what does not apply is left out', () => {
   const states: ComponentStates[] = [data('disk', {}), data('nfs', {}), { component: 'ipmi', states: null }];
   const groups = groupsOf(states, new Set(['nfs']), new Set());
   assert.deepEqual(groups.map((group) => [group.name, group.checks.map((check) => check.component)]), [['Storage', ['disk']]]);
+});
+
+test('each built-in check is in a group of built-in checks', () => {
+  const folder = new URL('../../../builtin-plugins/', import.meta.url);
+  const manifests = readdirSync(folder).map((name) => new URL(`${name}/manifest.json`, folder)).filter((file) => existsSync(file));
+  const components = manifests.map((file) => (JSON.parse(readFileSync(file, 'utf8')) as { component: string }).component);
+  assert.ok(components.length > 50, `${components.length} manifests`);
+  assert.deepEqual(components.filter((component) => groupOf(component, false) === 'Plugins'), []);
 });
 
 test('ports of the fabric stand beside the number that is expected', () => {

@@ -1,21 +1,21 @@
 // The first view: is it fine, what is wrong, what to do, which GPU, what else, when did it start.
 
-import type { Action } from './actions';
-import { useKernelLine } from './explanation';
-import { setHealthy } from './actions';
+import { type Action, setHealthy } from './actions';
 import { now } from './api';
 import { useNow } from './context';
+import { evidenceOf } from './evidence';
+import { useKernelLine } from './explanation';
 import { count, duration, millis, moment, short, visible } from './format';
 import { type Gpu, gpusOf } from './gpus';
 import { GpuGrid, hasReadings } from './gpu-card';
+import { GroupCard } from './group-card';
+import { groupsOf, portsOf } from './groups';
 import { useLastSeen } from './last-seen';
-import { meaningOf } from './meaning';
-import { type Check, type Group, groupsOf, portsOf } from './groups';
 import type { Live } from './live';
-import { Copy, Heading, Meter, Text, Time, Verdict, healthClass } from './parts';
+import { Copy, Heading, Text, Time, Verdict, healthClass } from './parts';
 import { address } from './routes';
 import { TimelineStrip } from './timeline';
-import type { Health, Summary, Trouble } from './types';
+import type { Summary, Trouble } from './types';
 
 export interface ViewProps {
   live: Live;
@@ -79,7 +79,7 @@ function headline(summary: Summary): string {
 }
 
 /** Everything of the verdict as text, for a ticket or a chat. */
-export function asText(summary: Summary): string {
+function asText(summary: Summary): string {
   const machine = summary.machine;
   const lines = [`${machine.hostname ?? 'this machine'}: ${summary.verdict}. ${summary.sentence}`];
   if (machine.gpu_count) lines.push(`${machine.gpu_count} × ${machine.gpu_product ?? 'GPU'}, driver ${machine.driver_version ?? 'unknown'}`);
@@ -201,109 +201,6 @@ function TroubleRow({ trouble }: { trouble: Trouble }) {
         )}
       </span>
     </li>
-  );
-}
-
-/** What the verdict was drawn from, as text. */
-export function evidenceOf(trouble: Trouble): string[] {
-  return trouble.states.flatMap((state) => (state.evidence ?? []).map(evidenceText)).filter(Boolean);
-}
-
-export function evidenceText(one: unknown): string {
-  if (typeof one === 'string') return one;
-  if (typeof one !== 'object' || one === null) return '';
-  const { kind, text } = one as { kind?: unknown; text?: unknown };
-  if (typeof kind === 'string' && typeof text === 'string') return kind === 'kmsg' ? `kernel log, record ${text}` : text;
-  return Object.entries(one)
-    .filter(([, value]) => value !== null && value !== '')
-    .map(([key, value]) => `${key.replace(/_/g, ' ')} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ');
-}
-
-/** Rows of a group's checks that are not healthy: one for each trouble, however many checks report it. */
-function reported(checks: Check[], summary: Summary): { key: string; label: string; href: string; text: string; health: Health }[] {
-  const found = new Map<string, { trouble?: Trouble; checks: Check[] }>();
-  for (const check of checks) {
-    const trouble = summary.troubles.find((one) => one.states.some((state) => state.component === check.component));
-    const key = trouble && trouble.states.length > 1 ? trouble.id : check.component;
-    const row = found.get(key) ?? { trouble, checks: [] };
-    row.checks.push(check);
-    found.set(key, row);
-  }
-  return [...found].map(([key, { trouble, checks: all }]) => {
-    const first = all[0] as Check;
-    if (trouble && trouble.states.length > 1) {
-      const text = all.length === 1 ? `${first.component} reports it` : `${all.length} checks report it`;
-      return { key, label: trouble.subject.label, href: address('trouble', trouble.id), text, health: trouble.health };
-    }
-    return { key, label: first.component, href: address('check', first.component), text: meaningOf(summary, first.component, first.reason), health: first.health };
-  });
-}
-
-function GroupCard({ group, live, summary }: { group: Group; live: Live; summary: Summary }) {
-  const bad = group.checks.filter((check) => check.health === 'Unhealthy' || check.health === 'Degraded');
-  const waiting = group.checks.filter((check) => check.health === 'Initializing').length;
-  const ports = group.name === 'Fabric and network' ? portsOf(live.states) : [];
-  return (
-    <div class="group card">
-      <h3>
-        {group.name}
-        {bad.length ? <Verdict health={group.health}>{count(bad.length, 'check')} not healthy</Verdict> : waiting === group.checks.length ? <Verdict health="Initializing">starting</Verdict> : <span class="verdict-word calm">healthy</span>}
-      </h3>
-      <ul>
-        {reported(bad, summary)
-          .slice(0, 8)
-          .map((row) => (
-            <li key={row.key} class={healthClass(row.health)}>
-              <a href={row.href}>
-                <Text>{row.label}</Text>
-              </a>
-              <span class="v">
-                <Text>{short(row.text, 140)}</Text>
-              </span>
-            </li>
-          ))}
-        {group.figures.slice(0, 8).map((figure) => (
-          <li key={figure.label} class={figure.health ? healthClass(figure.health) : ''}>
-            <a href={address('check', figure.component)}>
-              <Text>{figure.label}</Text>
-            </a>
-            {figure.used !== undefined && <Meter used={figure.used} hot={figure.used > 0.9} label={figure.label} />}
-            <span class="v">
-              <Text>{figure.value}</Text>
-            </span>
-          </li>
-        ))}
-      </ul>
-      {ports.length > 0 && (
-        <div class="ports">
-          {ports.map((port) => (
-            <span key={`${port.device}/${port.port}`} class={port.isGood ? '' : 'down'} title={visible([port.state, port.rate, port.note].filter(Boolean).join(', '))}>
-              <Text>{`${port.device}/${port.port}`}</Text>
-              {port.isGood ? '' : ' down'}
-            </span>
-          ))}
-        </div>
-      )}
-      <details>
-        <summary>
-          {count(group.checks.length, 'check')}
-          {waiting > 0 && `, ${waiting} not ready yet`}
-        </summary>
-        <ul>
-          {group.checks.map((check) => (
-            <li key={check.component}>
-              <a href={address('check', check.component)}>
-                <Text>{check.component}</Text>
-              </a>
-              <span class="v dim">
-                <Text>{short(meaningOf(summary, check.component, check.reason), 200)}</Text>
-              </span>
-            </li>
-          ))}
-        </ul>
-      </details>
-    </div>
   );
 }
 

@@ -1,10 +1,11 @@
 // One trouble: what happened, and what each check says of it.
 
 import { setHealthy } from './actions';
+import { evidenceText } from './evidence';
 import { millis, visible } from './format';
 import { gathered } from './gathered';
 import { useHistory } from './history';
-import { type ViewProps, evidenceText } from './overview';
+import type { ViewProps } from './overview';
 import { Heading, Text, Time, Verdict, healthClass } from './parts';
 import { address } from './routes';
 import { EntryRow } from './timeline';

@@ -137,7 +137,7 @@ impl Cache {
         self.compile_in_memory(engine, name, wasm).await
     }
 
-    /// Returns what the folder has, if it is intact.
+    /// Returns the code in the folder, if it is intact.
     fn cached(&self, engine: &Engine, key: Key) -> Option<Component> {
         let folder = self.folder.as_ref()?;
         let entry = folder.entry(key);
@@ -337,7 +337,7 @@ impl Folder {
         self.own.path().join(format!("{unique}.{kind}.tmp"))
     }
 
-    /// Is there no room for code?
+    /// Whether the filesystem has no room for code.
     fn is_full(&self) -> bool {
         rustix::fs::statvfs(self.own.path())
             .is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) < FULL)
@@ -397,7 +397,7 @@ fn private_folder(folder: &Path) -> io::Result<OwnFolder> {
     Ok(own)
 }
 
-/// Compilations at once: as many as there are processors, within bounds.
+/// Returns how many compilations may run at once: as many as there are processors, within bounds.
 fn parallel() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, PARALLEL))
 }

@@ -1,4 +1,4 @@
-//! From a component's bytes to machine code: in a child process, so that the daemon never holds what Cranelift needs
+//! Compiles components to machine code in a child process, so that the daemon never has the memory that Cranelift needs
 //! (an interpreter guest takes seconds and 400 to 500 MB).
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Between the contract's generated types and the plain ones of `model/`.
+//! Converts between the contract's generated types and the plain ones of `model/`.
 
 use crate::{
     capability::{

@@ -105,7 +105,7 @@ fn config(target: &str, v2: bool) -> wasmtime::Result<Config> {
     Ok(config)
 }
 
-/// Does this processor have the instructions of [`X86_64_V2`]?
+/// Whether this processor has the instructions of [`X86_64_V2`].
 fn has_x86_64_v2() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,4 +1,4 @@
-//! Why a plugin could not be loaded, and why a call gave no answer. Who is to blame is part of the data.
+//! Why a plugin could not be loaded, and why a call gave no answer. Each error names the party at fault.
 
 use std::{path::PathBuf, time::Duration};
 

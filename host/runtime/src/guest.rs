@@ -33,7 +33,7 @@ pub(super) struct Description {
     pub(super) components: Vec<ComponentDescriptor>,
 }
 
-/// A question to a guest.
+/// A call of an export.
 pub(super) enum Request<'a> {
     Describe,
     Check(&'a WitContext),
@@ -42,7 +42,7 @@ pub(super) enum Request<'a> {
     OnMessages(&'a WitContext, &'a [wire::kmsg::Message]),
 }
 
-/// Its answer.
+/// The answer of a guest.
 pub(super) enum Answer {
     Description(wire::checker::Descriptor),
     Report(Result<wire::types::Report, CheckError>),
@@ -68,17 +68,17 @@ impl Guest {
         self.pre.component()
     }
 
-    /// Can it judge the moment?
+    /// Whether it exports `scanner`.
     pub(super) fn scans(&self) -> bool {
         self.scanner.is_some()
     }
 
-    /// Does it watch the kernel log?
+    /// Whether it exports `kmsg-watcher`.
     pub(super) fn watches_kmsg(&self) -> bool {
         self.kmsg_watcher.is_some()
     }
 
-    /// Asks a fresh instance.
+    /// Calls a fresh instance.
     pub(super) async fn run(
         &self,
         store: &mut WasmStore<Host>,
@@ -140,7 +140,7 @@ pub(super) fn is_component(name: &str, wasm: &[u8]) -> Result<(), LoadError> {
     })
 }
 
-/// May a plugin of this name have all these interfaces?
+/// Checks that a plugin of this name may import all these interfaces.
 ///
 /// # Errors
 /// [`LoadError::NotGranted`] with those that it may not.

@@ -15,7 +15,7 @@ use super::{
     code::Code,
     error::{CallError, LoadError},
     guest::{Answer, Description, OtherForm, Request, contract, is_component, other_form},
-    limits::{Limits, MemoryLimiter},
+    limits::{Limits, MemoryLimiter, RefusedGrowth},
     validate,
 };
 use crate::{
@@ -137,17 +137,17 @@ impl Runtime {
 }
 
 impl Plugin {
-    /// As the operator named it.
+    /// Returns the operator's name for it.
     pub fn name(&self) -> &str {
         self.code.name()
     }
 
-    /// The plugin's own version.
+    /// Returns the plugin's own version.
     pub fn version(&self) -> &str {
         &self.description.version
     }
 
-    /// Its components.
+    /// Returns the descriptions of its components.
     pub fn components(&self) -> &[ComponentDescriptor] {
         &self.description.components
     }
@@ -200,17 +200,17 @@ impl Plugin {
         &self.limits
     }
 
-    /// Can it judge the moment?
+    /// Whether it can judge the machine without history: it exports `scanner`.
     pub fn scans(&self) -> bool {
         self.code.guest().scans()
     }
 
-    /// Does it watch the kernel log, and may it?
+    /// Whether it exports `kmsg-watcher`, and has the grant for it.
     pub fn watches_kmsg(&self) -> bool {
         self.code.guest().watches_kmsg() && self.code.grants().allow(Interface::Kmsg)
     }
 
-    /// One check.
+    /// Runs one check.
     pub async fn check(
         &self,
         call_context: &CallContext<'_>,
@@ -220,7 +220,7 @@ impl Plugin {
             .await
     }
 
-    /// One look, for plugins that [`Self::scans`].
+    /// Runs one scan, for plugins that [`Self::scans`].
     pub async fn scan(
         &self,
         call_context: &CallContext<'_>,
@@ -230,7 +230,7 @@ impl Plugin {
             .await
     }
 
-    /// The kernel log patterns of a component, for plugins that [`Self::watches_kmsg`].
+    /// Returns the kernel log patterns of a component, for plugins that [`Self::watches_kmsg`].
     pub async fn patterns(&self, call_context: &CallContext<'_>) -> Finished<Vec<String>> {
         let finished = self
             .call(Request::Patterns(call_context.component), call_context)
@@ -244,7 +244,7 @@ impl Plugin {
         })
     }
 
-    /// Hands kernel messages to a component.
+    /// Passes kernel messages to a component.
     pub async fn on_messages<'m>(
         &self,
         call_context: &CallContext<'_>,
@@ -352,14 +352,7 @@ impl Plugin {
         let answer = match ran {
             Err(_) => Err(CallError::Deadline(limit)),
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(match (limiter.refused(), error.downcast_ref()) {
-                (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
-                (Some(refused), None) => CallError::Memory(refused),
-                (None, None) => {
-                    tell_where(&error, &call.identity);
-                    CallError::Trap(trap_text(&error))
-                }
-            }),
+            Ok(Err(error)) => Err(call_error(&error, limiter.refused(), &call.identity)),
         };
         let state_writes = if answer.is_ok() {
             call.state_writes
@@ -405,7 +398,23 @@ fn mixed_up() -> CallError {
     CallError::Invalid("an answer to another question".to_owned())
 }
 
-/// The error that a guest returns in place of a report.
+/// Returns why a guest ended without an answer: it has another form, memory was refused to it, or it trapped.
+fn call_error(
+    error: &wasmtime::Error,
+    refused: Option<RefusedGrowth>,
+    identity: &Identity,
+) -> CallError {
+    match (refused, error.downcast_ref()) {
+        (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
+        (Some(refused), None) => CallError::Memory(refused),
+        (None, None) => {
+            tell_where(error, identity);
+            CallError::Trap(trap_text(error))
+        }
+    }
+}
+
+/// Converts the error that a guest returned in place of a report.
 fn to_call_error(error: CheckError) -> CallError {
     match error {
         // It asked for too much; no source of the machine is to blame.
@@ -415,7 +424,7 @@ fn to_call_error(error: CheckError) -> CallError {
     }
 }
 
-/// The functions that the guest was in, innermost first, as their author wrote them; none if it was built without names.
+/// Returns the functions that the guest was in, innermost first, as their author wrote them; none if it was built without names.
 fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
     let trace = error.downcast_ref::<wasmtime::WasmBacktrace>();
     let frames = trace.into_iter().flat_map(|trace| trace.frames());

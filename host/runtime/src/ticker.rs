@@ -37,7 +37,7 @@ struct TickerState {
     ended: bool,
 }
 
-/// While it lives, time passes.
+/// Epochs advance until it is dropped.
 struct Ticking<'a>(&'a TickerShared);
 
 impl Ticker {
@@ -62,7 +62,7 @@ impl Ticker {
         Ok(Self { shared })
     }
 
-    /// Makes time pass for a call whenever it runs, which is while it is polled.
+    /// Advances epochs while a call is polled.
     pub async fn tick<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         poll_fn(|context| {

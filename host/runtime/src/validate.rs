@@ -1,4 +1,4 @@
-//! Everything that a guest returns is looked at before anything else sees it.
+//! Validates everything that a guest returns, before any other code uses it.
 
 use super::limits::Limits;
 use crate::model::{
@@ -22,7 +22,7 @@ const MIN_INTERVAL_MS: u128 = 1000;
 /// Why an answer cannot be used: which item, and which bound it breaks.
 type Problem = String;
 
-/// A whole report.
+/// Validates a whole report.
 pub fn report(report: &Report, limits: &Limits, now: UnixMillis) -> Result<(), Problem> {
     count("states", report.states.len(), limits.states)?;
     count("metrics", report.metrics.len(), limits.metrics)?;
@@ -38,7 +38,7 @@ pub fn report(report: &Report, limits: &Limits, now: UnixMillis) -> Result<(), P
     events(&report.events, limits, now)
 }
 
-/// A list of events.
+/// Validates a list of events.
 pub fn events(events: &[Event], limits: &Limits, now: UnixMillis) -> Result<(), Problem> {
     count("events", events.len(), limits.events)?;
     for (index, event) in events.iter().enumerate() {
@@ -47,7 +47,7 @@ pub fn events(events: &[Event], limits: &Limits, now: UnixMillis) -> Result<(), 
     Ok(())
 }
 
-/// A plugin's components.
+/// Validates the descriptions of a plugin's components.
 pub fn descriptor(components: &[ComponentDescriptor]) -> Result<(), Problem> {
     if components.is_empty() {
         return Err("no components".to_owned());
@@ -92,7 +92,7 @@ pub fn descriptor(components: &[ComponentDescriptor]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A plugin's kernel log patterns.
+/// Validates a plugin's kernel log patterns.
 pub fn patterns(patterns: &[String]) -> Result<(), Problem> {
     count("patterns", patterns.len(), 64)?;
     patterns

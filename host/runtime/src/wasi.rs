@@ -1,4 +1,4 @@
-//! The WASI 0.2 world that a third-party guest gets: empty, with a voice in the log.
+//! The WASI 0.2 world that a third-party guest gets: empty, but for output to the log.
 //!
 //! No preopened folders, no environment, no arguments, no network; clocks and random numbers work. Standard output
 //! and error become log lines, at most [`MAX_LINES`] of a call.

@@ -9,8 +9,9 @@ use super::{
     ComponentInput, Gpus, Since, SubjectView, Trouble, TroubleState, actions,
     components::{self, NVIDIA},
     input::{is_trouble, key},
-    meaning::{self, PLAIN, Predicate, meaning},
+    meaning::meaning,
     mention,
+    predicate::{PLAIN, Predicate, predicate},
 };
 use crate::{
     model::{
@@ -44,7 +45,7 @@ pub(super) struct Item {
 impl Item {
     fn new(component: &str, state: HealthState) -> Self {
         Self {
-            predicate: meaning::predicate(component, &state.reason),
+            predicate: predicate(component, &state.reason),
             component: component.to_owned(),
             state,
             began: None,

@@ -27,6 +27,7 @@ mod input;
 mod machine;
 mod meaning;
 mod mention;
+mod predicate;
 mod sentence;
 mod subject;
 mod view;

@@ -281,84 +281,20 @@ fn a_product_that_cannot_be_read_once_is_remembered() {
 /// Thresholds as in the reference: physical state and rate count, the logical state does not.
 #[test]
 fn which_ports_count() {
+    let (active, up) = ("4: ACTIVE", "5: LinkUp");
+    let (infiniband, ndr) = ("InfiniBand", "400 Gb/sec (4X NDR)");
     for (link_layer, state, phys, rate, counts) in [
-        (
-            "InfiniBand",
-            "4: ACTIVE",
-            "5: LinkUp",
-            "400 Gb/sec (4X NDR)",
-            true,
-        ),
-        (
-            "infiniband",
-            "4: ACTIVE",
-            "5: LinkUp",
-            "400 Gb/sec (4X NDR)",
-            true,
-        ),
-        (
-            "InfiniBand",
-            "4: ACTIVE",
-            "5: LinkUp",
-            "800 Gb/sec (4X XDR)",
-            true,
-        ),
-        (
-            "InfiniBand",
-            "2: INIT",
-            "5: LinkUp",
-            "400 Gb/sec (4X NDR)",
-            true,
-        ),
-        (
-            "InfiniBand",
-            "1: DOWN",
-            "5: LinkUp",
-            "400 Gb/sec (4X NDR)",
-            true,
-        ),
-        (
-            "InfiniBand",
-            "4: ACTIVE",
-            "5: LINKUP",
-            "400 Gb/sec (4X NDR)",
-            false,
-        ),
-        (
-            "InfiniBand",
-            "4: ACTIVE",
-            "2: Polling",
-            "400 Gb/sec (4X NDR)",
-            false,
-        ),
-        (
-            "InfiniBand",
-            "4: ACTIVE",
-            "6: LinkErrorRecovery",
-            "400 Gb/sec (4X NDR)",
-            false,
-        ),
-        (
-            "InfiniBand",
-            "4: ACTIVE",
-            "5: LinkUp",
-            "399.9 Gb/sec (4X NDR)",
-            false,
-        ),
-        (
-            "InfiniBand",
-            "4: ACTIVE",
-            "5: LinkUp",
-            "200 Gb/sec (4X HDR)",
-            false,
-        ),
-        (
-            "Ethernet",
-            "4: ACTIVE",
-            "5: LinkUp",
-            "400 Gb/sec (4X NDR)",
-            false,
-        ),
+        (infiniband, active, up, ndr, true),
+        ("infiniband", active, up, ndr, true),
+        (infiniband, active, up, "800 Gb/sec (4X XDR)", true),
+        (infiniband, "2: INIT", up, ndr, true),
+        (infiniband, "1: DOWN", up, ndr, true),
+        (infiniband, active, "5: LINKUP", ndr, false),
+        (infiniband, active, "2: Polling", ndr, false),
+        (infiniband, active, "6: LinkErrorRecovery", ndr, false),
+        (infiniband, active, up, "399.9 Gb/sec (4X NDR)", false),
+        (infiniband, active, up, "200 Gb/sec (4X HDR)", false),
+        ("Ethernet", active, up, ndr, false),
     ] {
         let map = Map::eight();
         map.port("mlx5_7", 1, link_layer, state, phys, rate);

@@ -231,10 +231,17 @@ fn a_look_at_the_moment() {
         );
         assert_eq!(state.suggested_actions, None);
     }
-    let many = (0..600)
-        .map(|number| crash(number, number * 60_000))
-        .collect();
-    let report = scan(&context(), &h100(), || log(many));
+}
+
+#[test]
+fn a_look_at_the_moment_has_a_bound() {
+    let crashes = (0..600).map(|number| kernel(number, number * 60_000, CRASH));
+    let look = LookBack {
+        messages: crashes.collect(),
+        scanned: 1_234,
+        unparsable: 0,
+    };
+    let report = scan(&context(), &h100(), || Ok(look));
     assert_eq!(report.events.len(), 256);
     assert_eq!(report.events[255].evidence, [Evidence::Kmsg(599)]);
 }

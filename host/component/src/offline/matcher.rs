@@ -34,7 +34,7 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Asks every component that watches the kernel log what it wants to see.
+    /// Asks every component that watches the kernel log for its patterns.
     pub async fn new(services: &Services, components: &[Component]) -> Self {
         let mut patterns = Vec::new();
         let mut known = Vec::with_capacity(components.len());
@@ -62,7 +62,7 @@ impl Matcher {
         }
     }
 
-    /// Why a component gets no messages or not all of them.
+    /// Returns why a component gets no messages or not all of them.
     pub(super) fn problems(&self, place: usize) -> Vec<String> {
         let known = self.components.get(place);
         known

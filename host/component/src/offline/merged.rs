@@ -9,16 +9,16 @@ use crate::{
     store::StoredEvent,
 };
 
-/// Events of one shape that are kept one by one; further ones are counted. More than any checker's threshold.
+/// Events of one shape that are stored one by one; further ones are counted. More than any checker's threshold.
 const SINGLE: usize = 16;
-/// Most events that are kept.
+/// Most events that are stored.
 const MAX_EVENTS: usize = 1000;
-/// The newest of them, which stay whatever they are.
+/// How many of the newest events stay whatever their severity is.
 const NEWEST: usize = MAX_EVENTS / 4;
-/// From here on the least important go.
+/// From this number on the least important events are removed.
 const FULL: usize = 2 * MAX_EVENTS;
 
-/// Events that there was no room for.
+/// Events that were left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftOut {
     /// How many, repeats included.
@@ -74,7 +74,7 @@ impl Merged {
         }
     }
 
-    /// The events, the newest first, and what there was no room for.
+    /// Returns the events, newest first, and those that were left out.
     pub fn finish(mut self) -> (Vec<StoredEvent>, LeftOut) {
         if self.rows > MAX_EVENTS {
             self.shrink();
@@ -85,7 +85,7 @@ impl Merged {
         (events, self.left_out)
     }
 
-    /// Lets the least important events go.
+    /// Removes the least important events.
     fn shrink(&mut self) {
         let mut rows: Vec<(u64, StoredEvent)> = Vec::with_capacity(self.rows);
         for (shape, group) in self.groups.drain() {
@@ -142,7 +142,7 @@ fn is_same(one: &Event, other: &Event) -> bool {
     }
 }
 
-/// How much an event matters.
+/// Returns the rank of an event's severity.
 fn weight(event_type: &EventType) -> u8 {
     match event_type {
         EventType::Unknown => 0,

@@ -26,8 +26,8 @@ use crate::{
 
 /// Messages handed over at once, as the contract promises.
 const BATCH: usize = 512;
-/// A log that has ended is judged once more as if so long had passed, in milliseconds: longer than any checker waits for
-/// further lines.
+/// A log that has ended is judged once more as of this many milliseconds later, longer than any checker waits for further
+/// lines.
 const AFTER_THE_END_MS: u64 = 60_000;
 /// Most problems of one component that are reported; further ones are counted.
 const MAX_PROBLEMS: usize = 10;
@@ -39,16 +39,16 @@ pub struct Judgement {
     pub component: String,
     /// Its events, newest first.
     pub events: Vec<StoredEvent>,
-    /// Events that there was no room for.
+    /// The events that were left out.
     pub left_out: LeftOut,
-    /// Its verdicts, if it draws them from the log and nothing else: what it says of this machine is not asked.
+    /// Its verdicts, if it judges by the log alone. Other components would judge this machine.
     pub states: Vec<HealthState>,
     /// The problems while it judged.
     pub problems: Vec<String>,
 }
 
 impl Judgement {
-    /// Whether everything that the component found could be kept and judged.
+    /// Whether all events of the component were retained and judged.
     pub fn is_complete(&self) -> bool {
         self.problems.is_empty() && self.left_out.events == 0
     }
@@ -57,7 +57,7 @@ impl Judgement {
 /// The components that watch the kernel log, judging one log.
 pub struct Judge<'s> {
     services: &'s Services,
-    /// When each boot but the first began, ascending.
+    /// The beginnings of all boots but the first, ascending.
     boots: Vec<UnixMillis>,
     /// By the component's place among those given; `None` for those that do not watch the log.
     listeners: Vec<Option<Listener<'s>>>,
@@ -103,7 +103,7 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// Takes the next messages of the log.
+    /// Judges the next messages of the log.
     pub async fn take(&mut self, selected: Vec<Selected<Hits>>) {
         for Selected {
             message,
@@ -124,7 +124,7 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// The log has ended. Components that make nothing of it are left out.
+    /// Returns the judgements at the end of the log. Components without events and problems are left out.
     pub async fn finish(self) -> Vec<Judgement> {
         let mut judgements = Vec::new();
         for listener in self.listeners.into_iter().flatten() {

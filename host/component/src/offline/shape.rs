@@ -7,7 +7,7 @@ use std::{
 
 use crate::model::Event;
 
-/// Decimal numbers from so many digits on are addresses, sectors, process ids and the like: what is counted has fewer.
+/// Decimal numbers with at least this many digits are addresses, sectors, process ids and the like; counts have fewer.
 const LONG: usize = 5;
 
 /// Makes a number of an event's shape: boot, name, type, subject and either the merge key or the texts without addresses
@@ -19,7 +19,7 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// The number of an event's shape. Error codes and devices are part of it.
+    /// Returns the number of an event's shape. Error codes and devices are part of it.
     pub fn of(&mut self, event: &Event, boot: usize) -> u64 {
         let mut hasher = self.state.build_hasher();
         hasher.write_usize(boot);
@@ -55,7 +55,7 @@ pub(super) struct LineShapes {
 }
 
 impl LineShapes {
-    /// The number of a line's shape. PCI addresses, codes, names of devices and UUIDs are part of it.
+    /// Returns the number of a line's shape. PCI addresses, codes, names of devices and UUIDs are part of it.
     pub fn of(&mut self, line: &str) -> u64 {
         self.text.clear();
         without_numbers(line.as_bytes(), &mut self.text);

@@ -101,6 +101,41 @@ impl Admin {
     }
 }
 
+/// Shows a fault and its repair, and returns after which time the condition had the fault.
+async fn fault_and_repair(admin: &Admin, bench: &Bench) -> Duration {
+    let began = std::time::Instant::now();
+    bench.exports.show(snapshot(Health::Unhealthy));
+    admin.condition("GpudXidError", "True").await;
+    let took = began.elapsed();
+    bench.says("cluster", "delivered").await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let node = admin.condition("GpudHealthy", "False").await;
+    let annotations = &node["metadata"]["annotations"];
+    assert_eq!(
+        annotations["gpud.dev/suggested-action"], "REBOOT_SYSTEM",
+        "{node}"
+    );
+    let taints = node["spec"]["taints"].to_string();
+    assert!(
+        taints.contains(TAINT) && taints.contains("of-others"),
+        "{taints}"
+    );
+    bench.exports.show(snapshot(Health::Healthy));
+    admin.condition("GpudHealthy", "True").await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let node = admin.condition("GpudGpuLost", "False").await;
+    let taints = node["spec"]["taints"].to_string();
+    assert!(
+        !taints.contains(TAINT) && taints.contains("of-others"),
+        "{taints}"
+    );
+    assert_eq!(
+        node["metadata"]["annotations"]["gpud.dev/suggested-action"],
+        Value::Null
+    );
+    took
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs an API server: tests/kubernetes/server.py"]
 async fn the_node_shows_a_fault_and_its_repair() {
@@ -130,36 +165,7 @@ async fn the_node_shows_a_fault_and_its_repair() {
 
     let mut took = Vec::new();
     for _ in 0..20 {
-        let began = std::time::Instant::now();
-        bench.exports.show(snapshot(Health::Unhealthy));
-        admin.condition("GpudXidError", "True").await;
-        took.push(began.elapsed());
-        bench.says("cluster", "delivered").await;
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let node = admin.condition("GpudHealthy", "False").await;
-        let annotations = &node["metadata"]["annotations"];
-        assert_eq!(
-            annotations["gpud.dev/suggested-action"], "REBOOT_SYSTEM",
-            "{node}"
-        );
-        let taints = node["spec"]["taints"].to_string();
-        assert!(
-            taints.contains(TAINT) && taints.contains("of-others"),
-            "{taints}"
-        );
-        bench.exports.show(snapshot(Health::Healthy));
-        admin.condition("GpudHealthy", "True").await;
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let node = admin.condition("GpudGpuLost", "False").await;
-        let taints = node["spec"]["taints"].to_string();
-        assert!(
-            !taints.contains(TAINT) && taints.contains("of-others"),
-            "{taints}"
-        );
-        assert_eq!(
-            node["metadata"]["annotations"]["gpud.dev/suggested-action"],
-            Value::Null
-        );
+        took.push(fault_and_repair(&admin, &bench).await);
     }
     took.sort();
     eprintln!(

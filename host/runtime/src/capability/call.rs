@@ -84,7 +84,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Counts a call into the host and looks whether its interface was granted; every capability begins with it. `what`
+    /// Counts a call into the host and checks that its interface was granted; every capability begins with it. `what`
     /// begins with the interface's word. After an answer that was too large for what was left of the bytes nothing more is
     /// fetched: it would be thrown away as well.
     pub(super) fn enter(&mut self, what: &str) -> Result<Arc<Grants>, AccessError> {

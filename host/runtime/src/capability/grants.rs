@@ -26,7 +26,7 @@ use crate::node::{files::Roots, net::Servers};
 /// The word for the half of `sysfs` that shows no content.
 const STATVFS: &str = "statvfs";
 
-/// Why grants could not be understood. Says the key and what is known.
+/// Why grants cannot be parsed, with the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
     /// Not a mapping.
@@ -48,7 +48,7 @@ pub enum GrantError {
     },
 }
 
-/// Services that may be talked to.
+/// Services that a plugin may connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetGrant {
@@ -58,20 +58,20 @@ pub struct NetGrant {
     pub loopback: Vec<u16>,
     /// `host:port` endpoints for TCP connects.
     pub tcp: Vec<String>,
-    /// Whether ports of this machine count on which an ordinary user listens.
+    /// Whether the plugin may also connect to ports of this machine on which an ordinary user listens.
     pub any_user: bool,
     /// Absolute paths of unix sockets for gRPC, each with the full names of the methods that may be called.
     pub grpc: BTreeMap<String, Vec<String>>,
 }
 
 impl NetGrant {
-    /// May this method of the service behind this socket be called?
+    /// Whether this method of the service behind this socket may be called.
     pub fn allows_grpc(&self, socket: &str, method: &str) -> bool {
         let methods = self.grpc.get(socket);
         methods.is_some_and(|methods| methods.iter().any(|granted| granted == method))
     }
 
-    /// Returns whose services on this machine may be talked to over TCP.
+    /// Returns whose services on this machine the plugin may connect to over TCP.
     pub fn servers(&self) -> Servers {
         match self.any_user {
             true => Servers::Anybody,
@@ -126,7 +126,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Understands grants as a spec writes them.
+    /// Parses grants as a spec writes them.
     ///
     /// # Errors
     /// [`GrantError`], naming the key.
@@ -238,12 +238,12 @@ impl Grants {
         .map(|(word, _)| word)
     }
 
-    /// May this interface be linked at all?
+    /// Whether this interface may be linked at all.
     pub fn may_be_linked(&self, interface: Interface) -> bool {
         self.shares_component || self.allow(interface)
     }
 
-    /// May this interface be called? Scopes are checked by the interface itself.
+    /// Whether this interface may be called. The interface itself checks scopes.
     pub fn allow(&self, interface: Interface) -> bool {
         match interface {
             Interface::Types | Interface::Log => true,

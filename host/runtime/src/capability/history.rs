@@ -1,4 +1,4 @@
-//! `history`: what the daemon remembers for the calling component.
+//! `history`: events, reboots and marks that the daemon has stored for the calling component.
 
 use std::sync::Arc;
 

@@ -58,7 +58,7 @@ pub enum Interface {
 }
 
 impl Interface {
-    /// All of them.
+    /// All interfaces.
     pub const ALL: [Self; 10] = [
         Self::Types,
         Self::Log,
@@ -72,7 +72,7 @@ impl Interface {
         Self::Sysfs,
     ];
 
-    /// The word by which it is granted; also its WIT name.
+    /// Returns the word that grants it, which is also its WIT name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Types => "types",
@@ -88,7 +88,7 @@ impl Interface {
         }
     }
 
-    /// The interface of a word.
+    /// Returns the interface of a word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -106,12 +106,12 @@ impl Interface {
         Self::from_word(interface)
     }
 
-    /// False for what everybody may have.
+    /// Whether it needs a grant; every plugin may have the others.
     pub fn needs_grant(self) -> bool {
         !matches!(self, Self::Types | Self::Log)
     }
 
-    /// All words that can be granted, sorted.
+    /// Returns all words that can be granted, sorted.
     pub fn words() -> Vec<&'static str> {
         Self::ALL
             .into_iter()
@@ -120,7 +120,7 @@ impl Interface {
             .collect()
     }
 
-    /// The line that grants it, to be put under `grants:`.
+    /// Returns the line under `grants:` that grants it.
     pub fn grant_line(self) -> &'static str {
         match self {
             Self::Types | Self::Log => "",
@@ -135,7 +135,7 @@ impl Interface {
         }
     }
 
-    /// Puts the interface into a linker.
+    /// Adds the interface to a linker.
     ///
     /// # Errors
     /// When it is there already.

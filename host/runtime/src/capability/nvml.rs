@@ -27,13 +27,13 @@ use crate::node::{
     nvml::{Device, Library as Found, fault::Fault, values},
 };
 
-/// Kept of the call's time for the guest to deal with the answer.
+/// The part of the call's time that remains for the guest after an answer.
 const FOR_THE_GUEST: Duration = Duration::from_millis(200);
-/// Bytes that the bill counts for a value, besides texts and lists.
+/// Bytes that the bill counts for a value other than texts and lists.
 const VALUE_BYTES: usize = 8;
 
 impl Call {
-    /// Waits for an answer of the machine, no longer than the call has left.
+    /// Waits for an answer of the machine, at most until the call's deadline.
     async fn nvml_wait<T>(
         &mut self,
         what: &str,

@@ -1,4 +1,4 @@
-//! `state`: small values that survive from call to call. Writes are stored only after the call has ended well.
+//! `state`: small values that survive from call to call. Writes are stored only if the call succeeds.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const MAX_KEY: usize = 256;
 const MAX_VALUE: usize = 64 * 1024;
 /// Most keys written by one call; the store bounds the total.
 const MAX_KEYS: usize = 256;
-/// Most bytes of keys and values written by one call: the store would refuse more, and what the call found with it.
+/// Most bytes of keys and values written by one call: the store would refuse more, together with the results of the call.
 const MAX_WRITTEN: usize = 1024 * 1024;
 
 impl Host for Call {

@@ -17,13 +17,13 @@ use crate::node::{
 const MAX_FILE: u32 = 4 * 1024 * 1024;
 /// Most files or entries of one answer.
 const MAX_ENTRIES: u32 = 65_536;
-/// Most paths of one question.
+/// Most paths of one call.
 const MAX_PATHS: usize = 1024;
-/// The size that an answer about space counts as, in bytes.
+/// The bytes that the bill counts for an answer about space.
 const USAGE_BYTES: usize = 48;
 
 impl Call {
-    /// The machine's files, confined to what was granted.
+    /// Returns the machine's files, confined to the granted patterns.
     fn files(&mut self, what: &str) -> Result<Files, AccessError> {
         let grants = self.enter(what)?;
         self.touch(1);
@@ -196,7 +196,7 @@ impl Host for Call {
     }
 }
 
-/// The answer for one of many paths.
+/// Converts the answer for one of many paths.
 fn answer_of(
     (found, path): (Option<Result<files::FsUsage, SourceError>>, String),
 ) -> Result<FsUsage, AccessError> {

@@ -301,7 +301,11 @@ fn events_are_judged_by_the_policy_alone() {
             "{policy}"
         );
     }
-    // Nobody asks for boots where there is nothing to say.
+}
+
+#[test]
+fn boots_are_asked_for_only_where_events_count() {
+    let events = [stored("found", "b", 5, 1), stored("lost", "a", 10, 2)];
     let policy = read(r#"{"found":{"severity":"fatal"}}"#).unwrap();
     let report = policy
         .judge(&context(), &events[1..], || unreachable!(), own(false))

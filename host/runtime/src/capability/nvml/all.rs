@@ -97,7 +97,8 @@ fn with_identity(device: &Device, answers: Vec<Result<Answer, AccessError>>) -> 
     }
 }
 
-/// Without a wait, which is the rule: other checkers of the round asked the same, or the last round did.
+/// Returns the answers without a wait, which is the usual case: another checker of this round, or the last round, has asked
+/// the same.
 fn known(device: &Device, questions: &[Question]) -> Option<GpuAnswers> {
     let mut known = device.cached_answers()?;
     let mut answers = Vec::with_capacity(questions.len());
@@ -196,7 +197,7 @@ async fn answer(device: &Device, question: Question) -> Result<Answer, SourceErr
     }
 }
 
-/// A value as the answer to a question that needs no more.
+/// Converts a value to the answer to a question that needs no more.
 fn plain(device: &Device, question: &Question, value: &Value) -> Result<Answer, SourceError> {
     of_value(value).ok_or_else(|| {
         let who = device.identity().label();
@@ -237,7 +238,7 @@ fn of_value(value: &Value) -> Option<Answer> {
     })
 }
 
-/// Bytes that the bill counts.
+/// Returns the bytes that the bill counts.
 fn size(gpu: &GpuAnswers) -> usize {
     let answer = |answer: &Result<Answer, AccessError>| {
         size_of::<Answer>()

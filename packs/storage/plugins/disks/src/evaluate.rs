@@ -152,7 +152,7 @@ pub fn judge(
     }
     let mut found = Vec::new();
     let mut silent: Vec<&str> = Vec::new();
-    let mut untold = Vec::new();
+    let mut unknown = Vec::new();
     let (mut known, mut asleep) = (0_u64, 0_u64);
     for Disk { name, said } in disks {
         match said {
@@ -178,7 +178,7 @@ pub fn judge(
                 silent.push(name);
                 found.push(not_reported(counters, name, clip(why)));
             }
-            DiskAnswer::Nothing(why) => untold.push(format!("{name}: {why}")),
+            DiskAnswer::Nothing(why) => unknown.push(format!("{name}: {why}")),
         }
     }
     let gone: Vec<String> = counters
@@ -208,20 +208,26 @@ pub fn judge(
             .any(|name| key.split('|').next() == Some(*name))
     };
     let open = hold::open(before, &found, is_its);
-    let mut healthy = format!("disks in good health: {known}");
-    if asleep > 0 {
-        healthy.push_str(&format!("; {asleep} asleep"));
-    }
-    if let Some(first) = untold.first() {
-        healthy.push_str(&format!(
-            "; {} do not report it ({})",
-            untold.len(),
-            clip(first)
-        ));
-    }
+    let healthy = healthy_reason(known, asleep, &unknown);
     let (mut report, mut after) = findings::judge(context, &healthy, &found, before);
     hold::keep(&mut report, &mut after, before, &open);
     (shown(report, disks), after)
+}
+
+/// Returns the reason of a report in which nothing is wrong.
+fn healthy_reason(known: u64, asleep: u64, unknown: &[String]) -> String {
+    let mut reason = format!("disks in good health: {known}");
+    if asleep > 0 {
+        reason.push_str(&format!("; {asleep} asleep"));
+    }
+    if let Some(first) = unknown.first() {
+        reason.push_str(&format!(
+            "; {} do not report it ({})",
+            unknown.len(),
+            clip(first)
+        ));
+    }
+    reason
 }
 
 fn not_reported(counters: &Counters, name: &str, why: &str) -> Finding {
