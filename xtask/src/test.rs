@@ -116,6 +116,10 @@ fn pages(cargo: &Cargo, failures: &mut Failures) {
 /// Runs what takes long: builds of other projects and in other languages, a browser, fuzzing. The build of [`run`] has to be
 /// there.
 pub fn run_long(cargo: &Cargo) -> Result<()> {
+    // Without the target, the script that needs it says so.
+    if let Err(error) = setup::run_long(cargo) {
+        eprintln!("xtask: {error:#}");
+    }
     cargo.run_with(
         "documentation",
         &[
