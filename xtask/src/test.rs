@@ -74,6 +74,11 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             vec![gpud],
         ),
         ("install.sh", "tests/install/run.sh", vec![]),
+        (
+            "what a machine keeps from gpud",
+            "tests/surroundings/run.sh",
+            vec![gpud],
+        ),
         ("rows and objects", "tests/rows/run.sh", vec!["export"]),
         ("rows on a machine", "tests/rows/run.sh", vec![gpud]),
         ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
