@@ -20,8 +20,11 @@ export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$wo
 
 helm lint --strict "$chart" >&2
 mkdir "$work/rendered"
+# The version of the API server: a helm from its module alone believes in a very old one.
+version=$(kube-apiserver --version | sed 's/^Kubernetes v//')
+template() { helm template gpud "$chart" --namespace gpud --kube-version "$version" "$@"; }
 # render NAME ARGUMENTS…
-render() { helm template gpud "$chart" --namespace gpud --output-dir "$work/rendered/$1" "${@:2}" >/dev/null; }
+render() { template --output-dir "$work/rendered/$1" "${@:2}" >/dev/null; }
 render plain
 render all --set podMonitor.enabled=true --set runtimeClassName=nvidia --set rights.hostRoot=true \
     --set 'devices={/dev/ipmi0}' --set 'secretFiles={gpud-webhook}' --set 'extraArgs={--require-token}' \
@@ -35,7 +38,7 @@ render named --set fullnameOverride=health,nameOverride=other,serviceAccount.nam
 refused() {
     local text=$1 output
     shift
-    if output=$(helm template gpud "$chart" "$@" 2>&1); then
+    if output=$(template "$@" 2>&1); then
         echo "not refused: $*" >&2
         exit 1
     fi
