@@ -30,18 +30,7 @@ finish() {
 trap finish EXIT
 # Others run it, too.
 chmod 755 "$work"
-# With the compiled code of its checks: the end-to-end tests leave such a copy of a plain build.
-copy=$(dirname -- "$gpud")/../tmp/gpud
-has_code() { tail -c 16 "$1" | grep -q '^gpud-builtins-[0-9]*$'; }
-if has_code "$gpud"; then
-    cp -- "$gpud" "$work/gpud"
-elif [[ $copy -nt $gpud ]] && has_code "$copy"; then
-    cp -- "$copy" "$work/gpud"
-else
-    "$gpud" compile-builtins --output "$work/code" >&2
-    cat -- "$gpud" "$work/code" >"$work/gpud"
-    rm -- "$work/code"
-fi
+cp -- "$("$here/with-code.sh" "$gpud")" "$work/gpud"
 if [[ -e $mock ]]; then
     cp -- "$mock" "$work/nvml.so"
     # A GPU says that process 1 computes on it.

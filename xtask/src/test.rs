@@ -79,6 +79,11 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             "tests/surroundings/run.sh",
             vec![gpud],
         ),
+        (
+            "rights of a pod, one by one",
+            "tests/surroundings/pod.sh",
+            vec![gpud],
+        ),
         ("rows and objects", "tests/rows/run.sh", vec!["export"]),
         ("rows on a machine", "tests/rows/run.sh", vec![gpud]),
         ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
