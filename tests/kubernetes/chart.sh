@@ -34,7 +34,8 @@ render plain
 render all --set podMonitor.enabled=true --set runtimeClassName=nvidia --set rights.hostRoot=true \
     --set 'devices={/dev/ipmi0}' --set 'secretFiles={gpud-webhook}' --set 'extraArgs={--require-token}' \
     --set 'rights.extraCapabilities={NET_ADMIN}' --set-file "specs=$here/../../specs/tag-group.yaml" \
-    --set-file "componentConfigs=$work/policy.yaml" --set 'nodeSelector.nvidia\.com/gpu\.present=true'
+    --set-file "componentConfigs=$work/policy.yaml" --set 'nodeSelector.nvidia\.com/gpu\.present=true' \
+    --set podLabels.tier=1,podAnnotations.watched=true,podMonitor.labels.release=7,serviceAccount.annotations.made=true
 render least --set rights.root=false,rights.kernelLog=false,rights.hostPID=false,rights.hostNetwork=false \
     --set listen=pod,exports=,rbac.create=false,serviceAccount.create=false,stateHostPath=
 # Each capability goes by itself, and with the right that it belongs to.

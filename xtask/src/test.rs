@@ -194,7 +194,7 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
     ] {
         cargo.check_if_possible(step, script, &arguments)?;
     }
-    // Not here: `tests/packages/run.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
+    // Not here: `tests/packages/run.sh`, `tests/packages/sdk.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
     // `tests/kubernetes/chart.sh`, which builds helm.
     Ok(())
 }

@@ -44,3 +44,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- range $rights.capabilities }}{{ if get $needs . }}{{ $added = append $added . }}{{ end }}{{ end -}}
 {{- if $rights.root }}{{ with concat $added $rights.extraCapabilities }}{{ toYaml (uniq .) }}{{ end }}{{ end -}}
 {{- end -}}
+
+{{- /* Labels, annotations and selectors: text, also where a value looks like a number or `true` (`--set` makes it so). */ -}}
+{{- define "gpud.strings" -}}
+{{- range $key, $value := . }}
+{{ $key | quote }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
