@@ -62,6 +62,10 @@ def variable(name, label, query):
 INSTANCE = variable("instance", "Node", "label_values(gpud_build_info, instance)")
 GPU = variable("uuid", "GPU", f"label_values(accelerator_nvidia_memory_total_bytes{{{NODE}}}, uuid)")
 OF_GPU = NODE + ', uuid=~"$uuid"'
+AMD_GPU = variable("bus_id", "GPU", f"label_values(accelerator_amd_memory_total_bytes{{{NODE}}}, bus_id)")
+OF_AMD_GPU = NODE + ', bus_id=~"$bus_id"'
+# How a line of a GPU of AMD is called.
+ON_BUS = "{{instance}} {{bus_id}}"
 
 DASHBOARDS = {
     "fleet": (
@@ -240,6 +244,108 @@ DASHBOARDS = {
                     "timeseries",
                     "short",
                     (f"accelerator_nvidia_clock_hw_slowdown{{{OF_GPU}}}", "{{instance}} {{uuid}}"),
+                ),
+            ],
+        ],
+    ),
+    "gpu-amd": (
+        "gpud: AMD GPUs",
+        [INSTANCE, AMD_GPU],
+        [
+            [
+                panel(
+                    "Utilisation",
+                    "timeseries",
+                    "percent",
+                    (f"accelerator_amd_utilization_gpu_percent{{{OF_AMD_GPU}}}", ON_BUS),
+                ),
+                panel(
+                    "Memory in use",
+                    "timeseries",
+                    "percent",
+                    (f"accelerator_amd_memory_used_percent{{{OF_AMD_GPU}}}", ON_BUS),
+                ),
+            ],
+            [
+                panel(
+                    "Temperature",
+                    "timeseries",
+                    "celsius",
+                    (f"accelerator_amd_temperature_celsius{{{OF_AMD_GPU}}}", ON_BUS + " {{sensor}}"),
+                    (
+                        f"min by (sensor) (accelerator_amd_temperature_critical_celsius{{{OF_AMD_GPU}}})",
+                        "critical {{sensor}}",
+                    ),
+                ),
+                panel(
+                    "Power",
+                    "timeseries",
+                    "watt",
+                    (f"accelerator_amd_power_watts{{{OF_AMD_GPU}}}", ON_BUS),
+                    (f"max(accelerator_amd_power_cap_watts{{{OF_AMD_GPU}}})", "limit"),
+                ),
+            ],
+            [
+                panel(
+                    "Memory errors since the driver was loaded",
+                    "timeseries",
+                    "short",
+                    (
+                        f"accelerator_amd_ecc_uncorrected_errors{{{OF_AMD_GPU}}}",
+                        "uncorrected {{instance}} {{bus_id}} {{block}}",
+                    ),
+                    (
+                        f"accelerator_amd_ecc_deferred_errors{{{OF_AMD_GPU}}}",
+                        "deferred {{instance}} {{bus_id}} {{block}}",
+                    ),
+                    (
+                        f"accelerator_amd_ecc_corrected_errors{{{OF_AMD_GPU}}}",
+                        "corrected {{instance}} {{bus_id}} {{block}}",
+                    ),
+                    about="Of all parts of a GPU that count errors (RAS); umc is the memory.",
+                ),
+                panel(
+                    "Bad pages",
+                    "timeseries",
+                    "short",
+                    (f"accelerator_amd_ecc_bad_pages{{{OF_AMD_GPU}}}", "{{state}} {{instance}} {{bus_id}}"),
+                    about="Pages of memory that were taken out of use, that wait for it, or for which it failed.",
+                ),
+            ],
+            [
+                panel(
+                    "PCIe lanes",
+                    "timeseries",
+                    "short",
+                    (f"accelerator_amd_pcie_link_width{{{OF_AMD_GPU}}}", ON_BUS),
+                    about="An idle GPU may give up lanes to save power.",
+                ),
+                panel(
+                    "XGMI errors",
+                    "timeseries",
+                    "short",
+                    (
+                        f"accelerator_amd_xgmi_uncorrected_errors{{{OF_AMD_GPU}}}",
+                        "uncorrected {{instance}} {{bus_id}}",
+                    ),
+                    (f"accelerator_amd_xgmi_corrected_errors{{{OF_AMD_GPU}}}", "corrected {{instance}} {{bus_id}}"),
+                    about="Errors of the links between GPUs, since the driver was loaded.",
+                ),
+            ],
+            [
+                panel(
+                    "GPUs",
+                    "timeseries",
+                    "short",
+                    (f"accelerator_amd_gpu_counts_found{{{NODE}}}", "with a driver {{instance}}"),
+                    (f"accelerator_amd_gpu_counts_on_bus{{{NODE}}}", "on the PCI bus {{instance}}"),
+                ),
+                panel(
+                    "Kernel messages of faults",
+                    "timeseries",
+                    "short",
+                    (f"sum by (instance, kind) (accelerator_amd_errors_recent{{{NODE}}})", "{{instance}} {{kind}}"),
+                    about="Events of the last hour, or of the window that accelerator-amd-errors is configured with.",
                 ),
             ],
         ],

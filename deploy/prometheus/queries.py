@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""Asks a Prometheus every query of the rules and dashboards until each gives something: queries.py URL SECONDS."""
+"""Asks a Prometheus every query of the rules and dashboards until each gives something.
+
+  queries.py URL SECONDS [PREFIX…]
+
+Metrics with one of these prefixes cannot be had on this machine: they must be among those that the built-in checks give.
+"""
 
 import json
 import pathlib
@@ -20,8 +25,14 @@ def expressions():
     for path in sorted((DEPLOY / "grafana").glob("*.json")):
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel["targets"]:
-                query = re.sub(r"\$(instance|uuid)", ".*", target["expr"])
+                query = re.sub(r"\$(instance|uuid|bus_id)", ".*", target["expr"])
                 yield f"{path.name}: {panel['title']}", query
+
+
+def names_of_checks():
+    """Returns all text literals of the built-in checks that may be names of metrics."""
+    sources = (DEPLOY.parent / "builtin-plugins").glob("*/src/**/*.rs")
+    return {name for source in sources for name in re.findall(r'"([a-z][a-z0-9_]+)"', source.read_text())}
 
 
 def rules(url):
@@ -61,7 +72,7 @@ def gives_something(url, query):
 
 
 def main():
-    url, seconds = sys.argv[1], float(sys.argv[2])
+    url, seconds, absent = sys.argv[1], float(sys.argv[2]), tuple(sys.argv[3:])
     end = time.monotonic() + seconds
     while True:
         try:
@@ -73,7 +84,15 @@ def main():
             time.sleep(0.5)
     if lacks := list(incomplete_alerts(url)):
         sys.exit("\n".join(lacks))
-    missing = queries
+    names = names_of_checks()
+    asked = []
+    for place, query in queries:
+        metrics = [name for name in re.findall(r"[a-z][a-z0-9_]+", query) if absent and name.startswith(absent)]
+        if unknown := [name for name in metrics if name not in names]:
+            sys.exit(f"{place}: no check gives {', '.join(unknown)}")
+        if not metrics or " or " in query:
+            asked.append((place, query))
+    missing = asked
     while missing and time.monotonic() < end:
         time.sleep(2)
         missing = [(place, query) for place, query in missing if not gives_something(url, query)]
@@ -81,7 +100,7 @@ def main():
         print(f"{place}: no data for {query}", file=sys.stderr)
     if missing:
         sys.exit(1)
-    print(f"all {len(queries)} queries of rules and dashboards give data")
+    print(f"all {len(asked)} queries of rules and dashboards give data, {len(queries) - len(asked)} could not be asked here")
 
 
 main()

@@ -18,7 +18,12 @@ not_run() {
 export PATH="${GPUD_TEST_TOOLS:-$PATH}"
 command -v docker-registry >/dev/null || not_run "there is no docker-registry (Debian: docker-registry)"
 command -v python3 >/dev/null || not_run "there is no python3"
-unshare --mount true 2>/dev/null || not_run "unshare --mount is not allowed here"
+unshare --mount --pid --fork --mount-proc true 2>/dev/null || not_run "namespaces of its own are not allowed here"
+case $(uname -m) in
+x86_64) architecture=amd64 ;;
+aarch64) architecture=arm64 ;;
+*) not_run "there are no images for $(uname -m)" ;;
+esac
 work=$(mktemp -d)
 registry=
 finish() {
@@ -34,7 +39,7 @@ if [[ ! -d $what ]]; then
     dist=$work/dist
     (cd "$here/../.." && "${CARGO:-cargo}" xtask dist --binary "$work/gpud" --any-glibc --image --output "$dist") >&2
 fi
-image=$(echo "$dist"/gpud-*-"$(dpkg --print-architecture)".oci.tar)
+image=$(echo "$dist"/gpud-*-"$architecture".oci.tar)
 [[ -e $image ]] || { echo "no image for this machine in $dist" >&2; exit 1; }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }

@@ -9,6 +9,7 @@ here=$(dirname -- "$(realpath -- "$0")")
 dist=$(realpath -e -- "$1")
 release=${2:-bullseye}
 [[ $(id -u) = 0 ]] || { echo "NOT RUN: a chroot needs root" >&2; exit 77; }
+[[ -e $(echo "$dist"/gpud-*-"$(uname -m)"-unknown-linux-gnu.tar.gz) ]] || { echo "no archive for this machine in $dist" >&2; exit 1; }
 template=$("$here/../packages/chroot.sh" "$release")
 work=$(mktemp -d)
 mounted=

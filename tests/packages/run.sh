@@ -11,6 +11,14 @@ set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
 what=$(realpath -e -- "$1")
 [[ $(id -u) = 0 ]] || { echo "NOT RUN: a chroot needs root" >&2; exit 77; }
+for tool in awk dpkg-deb tar; do
+    command -v "$tool" >/dev/null || { echo "NOT RUN: there is no $tool" >&2; exit 77; }
+done
+case $(uname -m) in
+x86_64) architecture=amd64 ;;
+aarch64) architecture=arm64 ;;
+*) echo "NOT RUN: there are no packages for $(uname -m)" >&2; exit 77 ;;
+esac
 template=$("$here/chroot.sh")
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
@@ -22,7 +30,7 @@ if [[ ! -d $what ]]; then
     dist=$work/dist
     (cd "$here/../.." && "${CARGO:-cargo}" xtask dist --binary "$work/gpud" --any-glibc --output "$dist") >&2
 fi
-deb=$(echo "$dist"/gpud_*_"$(dpkg --print-architecture)".deb)
+deb=$(echo "$dist"/gpud_*_"$architecture".deb)
 rpm=$(echo "$dist"/gpud-*."$(uname -m)".rpm)
 [[ -e $deb && -e $rpm ]] || { echo "no packages for this machine in $dist" >&2; exit 1; }
 

@@ -50,7 +50,10 @@ fn run() -> Result<()> {
     let rest: Vec<String> = arguments.collect();
     let cargo = Cargo::at(workspace()?);
     match command.as_deref() {
-        Some("setup") => setup::run(&cargo),
+        Some("setup") => {
+            setup::run(&cargo)?;
+            setup::run_long(&cargo)
+        }
         Some("scan") => {
             setup::run(&cargo)?;
             release::run(&cargo, &release::Options::plain())?;

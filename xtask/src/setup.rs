@@ -1,4 +1,4 @@
-//! What a fresh machine with Rust lacks: the WebAssembly targets.
+//! What a fresh machine with Rust lacks: targets for WebAssembly.
 
 use std::process::Command;
 
@@ -6,12 +6,24 @@ use anyhow::{Context, Result, bail};
 
 use crate::steps::Cargo;
 
-/// Targets that guests are built for: the first for built-ins, the second for what outside authors expect.
-const TARGETS: [&str; 2] = [xtask::guests::TARGET, "wasm32-wasip2"];
+/// What gpud and its tests are built for.
+const TARGETS: [&str; 1] = [xtask::guests::TARGET];
+/// What plugins without an SDK are built for, besides. `rust-toolchain.toml` does not name it, so that a scan does not wait
+/// for it.
+const FURTHER: [&str; 1] = ["wasm32-wasip2"];
 
-/// Adds the targets that are missing.
+/// Adds the targets that gpud and its tests need, where they are missing.
 pub fn run(cargo: &Cargo) -> Result<()> {
-    let missing = missing(cargo)?;
+    add(cargo, &TARGETS)
+}
+
+/// Adds the targets that tests of plugins in every language need besides, where they are missing.
+pub fn run_long(cargo: &Cargo) -> Result<()> {
+    add(cargo, &FURTHER)
+}
+
+fn add(cargo: &Cargo, targets: &[&'static str]) -> Result<()> {
+    let missing = missing(cargo, targets)?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -28,7 +40,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
 }
 
 /// A target is there when rustc's own folder has its libraries, however they came there.
-fn missing(cargo: &Cargo) -> Result<Vec<&'static str>> {
+fn missing(cargo: &Cargo, targets: &[&'static str]) -> Result<Vec<&'static str>> {
     let output = Command::new("rustc")
         .args(["--print", "sysroot"])
         .current_dir(cargo.workspace())
@@ -39,8 +51,21 @@ fn missing(cargo: &Cargo) -> Result<Vec<&'static str>> {
     }
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let libraries = std::path::Path::new(&sysroot).join("lib/rustlib");
-    Ok(TARGETS
-        .into_iter()
+    Ok(targets
+        .iter()
+        .copied()
         .filter(|target| !libraries.join(target).join("lib").is_dir())
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_toolchain_file_names_what_a_scan_needs_and_no_more() {
+        let file = include_str!("../../rust-toolchain.toml");
+        let line = format!("targets = {TARGETS:?}");
+        assert!(file.lines().any(|found| found == line), "{line}: {file}");
+    }
 }

@@ -74,6 +74,16 @@ pub fn run(cargo: &Cargo) -> Result<()> {
             vec![gpud],
         ),
         ("install.sh", "tests/install/run.sh", vec![]),
+        (
+            "what a machine keeps from gpud",
+            "tests/surroundings/run.sh",
+            vec![gpud],
+        ),
+        (
+            "rights of a pod, one by one",
+            "tests/surroundings/pod.sh",
+            vec![gpud],
+        ),
         ("rows and objects", "tests/rows/run.sh", vec!["export"]),
         ("rows on a machine", "tests/rows/run.sh", vec![gpud]),
         ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
@@ -117,6 +127,10 @@ fn pages(cargo: &Cargo, failures: &mut Failures) {
 /// Runs what takes long: builds of other projects and in other languages, a browser, fuzzing. The build of [`run`] has to be
 /// there.
 pub fn run_long(cargo: &Cargo) -> Result<()> {
+    // Without the target, the script that needs it says so.
+    if let Err(error) = setup::run_long(cargo) {
+        eprintln!("xtask: {error:#}");
+    }
     cargo.run_with(
         "documentation",
         &[
@@ -182,7 +196,7 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
     ] {
         cargo.check_if_possible(step, script, &arguments)?;
     }
-    // Not here: `tests/packages/run.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
+    // Not here: `tests/packages/run.sh`, `tests/packages/sdk.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
     // `tests/kubernetes/chart.sh`, which builds helm.
     Ok(())
 }

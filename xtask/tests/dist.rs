@@ -74,6 +74,8 @@ fn everything_is_made_and_is_the_same_twice() {
     for (name, content) in &made[0] {
         assert!(made[1][name] == *content, "{name} differs");
     }
+    let has_crates = |name: &&str| name.starts_with("gpud-sdk-rust-crates-");
+    assert!(names.iter().any(has_crates), "{names:?}");
     let check = Command::new("sha256sum")
         .args(["--check", "--strict", "--quiet", "SHA256SUMS"])
         .current_dir(folders[0].path().join("out"))

@@ -8,7 +8,7 @@ use gpud_builtin_nvidia_common::{
     Asking, Failure, GpuAnswer, IfSupported, Questions, SeenNow, asking, remembered, tags,
 };
 use gpud_sdk::nvml::{Answers, ComputeProcess, ProcessUtilization, Question};
-use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, sysfs};
+use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
 use crate::evaluate::{Process, RUNNING, Reading};
 use crate::process::{Boot, Facts, Files};
@@ -117,7 +117,13 @@ fn facts(pid: u32, boot: Boot, budget: &mut Budget) -> Option<Facts> {
     };
     budget.processes = left;
     let file = |name: &str, most: u32| sysfs::read(&format!("/proc/{pid}/{name}"), most).ok();
-    let stat = file("stat", MAX_PROCESS_STAT_BYTES)?;
+    let stat = match sysfs::read(&format!("/proc/{pid}/stat"), MAX_PROCESS_STAT_BYTES) {
+        Ok(stat) => stat,
+        // It is there, and may not be looked at.
+        Err(AccessError::Denied(_)) => return Some(Facts::default()),
+        Err(AccessError::NotFound(_)) if hides_others() => return Some(Facts::default()),
+        Err(_) => return None,
+    };
     let command_line = file("cmdline", MAX_COMMAND_LINE_BYTES).unwrap_or_default();
     // Of other users only root may read it.
     let environment = match budget.environments {
@@ -133,6 +139,13 @@ fn facts(pid: u32, boot: Boot, budget: &mut Budget) -> Option<Facts> {
         cgroups,
     };
     Some(files.facts(boot))
+}
+
+/// Whether `/proc` is mounted with `hidepid`, so that a process of another user looks as if it had ended: process 1 does not
+/// end.
+fn hides_others() -> bool {
+    let first = sysfs::read("/proc/1/stat", MAX_PROCESS_STAT_BYTES);
+    matches!(first, Err(AccessError::NotFound(_)))
 }
 
 fn whole(process: &ComputeProcess, used: Option<&[ProcessUtilization]>, facts: Facts) -> Process {

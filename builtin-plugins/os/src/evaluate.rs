@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::dstate::{self, Counts, Stuck, Tracker};
 use crate::facts::{Facts, Host, Kernel, MachineMetadata, Platform, Virtualization};
 use crate::handles::{Handles, allocated_handles, open_files};
-use crate::processes::Processes;
+use crate::processes::{self, Processes};
 use crate::sweep::Elsewhere;
 use crate::waits;
 
@@ -44,6 +44,8 @@ pub struct Inputs<'a> {
     pub uptime: Result<String, AccessError>,
     /// `/proc/‹pid›/stat` of all processes whose turn it is.
     pub processes: Result<Vec<FileContent>, AccessError>,
+    /// Whether it is the turn of process 1, which every machine and every container has.
+    pub is_turn_of_first: bool,
     /// `/proc/‹pid›/wchan` of those of them, and of the followed ones, that are blocked.
     pub wait_channels: Vec<FileContent>,
     /// Entries of `/proc/‹pid›/fd` of the same.
@@ -120,6 +122,8 @@ pub fn judge(
         notes = Some(error.text());
         0
     });
+    let listed_files = inputs.processes.as_deref().unwrap_or_default();
+    let hidden = processes::hidden(listed_files, inputs.is_turn_of_first);
     let processes = inputs.processes.map(|files| Processes::parse(&files));
     let listed = processes.is_ok();
     let processes = known(context, processes, &mut unknown);
@@ -151,7 +155,7 @@ pub fn judge(
     let allocated = parsed(inputs.file_nr, "/proc/sys/fs/file-nr", allocated_handles);
     let allocated = known(context, allocated, &mut unknown);
     let usage = open_files(&inputs.open_files, &mut notes).saturating_add(elsewhere.open_files);
-    notes = notes.or(elsewhere.note);
+    notes = hidden.or(notes).or(elsewhere.note);
     let limit = known(context, file_max, &mut unknown);
     let running = elsewhere.total.saturating_add(processes.total.into());
     let files = Handles::new(allocated, running, usage, limit);

@@ -77,6 +77,7 @@ impl Checker for Os {
             config: &config,
             uptime: small("/proc/uptime"),
             processes: seen.processes,
+            is_turn_of_first: seen.is_turn_of_first,
             wait_channels: seen.wait_channels,
             open_files,
             elsewhere: seen.elsewhere,
@@ -108,6 +109,8 @@ type ReadResult<T> = Result<Vec<T>, AccessError>;
 struct ProcessSample {
     /// `/proc/‹pid›/stat` of those whose turn it is.
     processes: ReadResult<FileContent>,
+    /// Whether it is the turn of process 1.
+    is_turn_of_first: bool,
     /// `/proc/‹pid›/wchan` of the blocked ones.
     wait_channels: Vec<FileContent>,
     /// What is known of the others.
@@ -155,6 +158,7 @@ fn look_at_processes(
     }
     let seen = ProcessSample {
         processes: files,
+        is_turn_of_first: turn.has(1),
         wait_channels,
         elsewhere,
     };

@@ -1,7 +1,11 @@
 //! Processes from `/proc/‹pid›/stat` (proc_pid_stat(5)). That file is answered without taking the process's memory
 //! lock, which a stuck process may hold; `cmdline` is not, so it is never read.
 
+use gpud_sdk::AccessError;
 use gpud_sdk::sysfs::{self, FileContent};
+
+/// The file of the first process.
+const FIRST: &str = "/proc/1/stat";
 
 /// All processes at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -43,6 +47,28 @@ impl Processes {
         }
         all
     }
+}
+
+/// Returns what is missing from the processes where `/proc` is mounted with `hidepid`: files of other users cannot be read
+/// then, or are not there at all. That of process 1 is missing for no other reason, while it is its turn.
+pub fn hidden(files: &[FileContent], is_turn_of_first: bool) -> Option<String> {
+    let mut denied = files.iter().filter_map(|file| match &file.content {
+        Err(error @ AccessError::Denied(_)) => Some(error),
+        _ => None,
+    });
+    if let Some(first) = denied.next() {
+        let (count, all) = (denied.count() + 1, files.len());
+        return Some(format!(
+            "{count} of {all} processes are counted and not judged: {}",
+            first.text()
+        ));
+    }
+    let is_missing =
+        is_turn_of_first && !files.is_empty() && files.iter().all(|file| file.path != FIRST);
+    is_missing.then(|| {
+        "processes of other users are neither counted nor judged: /proc hides them from gpud (hidepid)"
+            .to_owned()
+    })
 }
 
 /// `‹pid› (‹name›) ‹state› …`: before and after the last bracket, since a name may hold anything, brackets too.

@@ -16,6 +16,7 @@ mod rpm;
 mod rpm_header;
 mod sbom;
 mod sdk;
+mod sdk_crates;
 mod sums;
 mod tree;
 mod zig;
@@ -90,6 +91,13 @@ pub fn command(cargo: &Cargo, arguments: &[String]) -> Result<()> {
         &release.version,
         release.time,
     )?);
+    let (name, crates) = sdk_crates::package(
+        cargo,
+        &release.version,
+        release.time,
+        &folder.join(".crates"),
+    )?;
+    files.insert(name, crates);
     if options.image {
         files.insert(release.image_name(), release.image(&inputs, &options)?);
     }

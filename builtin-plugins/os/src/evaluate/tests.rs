@@ -61,6 +61,7 @@ impl Machine {
             config: &self.config,
             uptime: Ok("500.25 900.00\n".into()),
             processes: Ok(vec![stat(1, "systemd", 'S'), stat(2, "kthreadd", 'Z')]),
+            is_turn_of_first: true,
             wait_channels: Vec::new(),
             open_files: Ok(vec![fds(Ok(1)), fds(Ok(2))]),
             elsewhere: Elsewhere::default(),

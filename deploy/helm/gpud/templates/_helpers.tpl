@@ -35,3 +35,19 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "gpud.address" -}}
 {{- if eq .Values.listen "loopback" -}}127.0.0.1{{- end -}}:{{ .Values.port }}
 {{- end -}}
+
+{{- /* Lines of the capabilities that are added. One whose other right is switched off would give nothing. */ -}}
+{{- define "gpud.capabilities" -}}
+{{- $rights := .Values.rights -}}
+{{- $needs := dict "SYSLOG" $rights.kernelLog "SYS_PTRACE" $rights.hostPID "DAC_READ_SEARCH" $rights.hostPID -}}
+{{- $added := list -}}
+{{- range $rights.capabilities }}{{ if get $needs . }}{{ $added = append $added . }}{{ end }}{{ end -}}
+{{- if $rights.root }}{{ with concat $added $rights.extraCapabilities }}{{ toYaml (uniq .) }}{{ end }}{{ end -}}
+{{- end -}}
+
+{{- /* Labels, annotations and selectors: text, also where a value looks like a number or `true` (`--set` makes it so). */ -}}
+{{- define "gpud.strings" -}}
+{{- range $key, $value := . }}
+{{ $key | quote }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}

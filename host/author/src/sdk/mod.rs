@@ -35,6 +35,14 @@ struct Packaged {
     to: &'static str,
 }
 
+impl Packaged {
+    /// The name of the file for a version.
+    fn file_name(&self, version: &str) -> String {
+        let (before, behind) = self.name;
+        format!("{before}{version}{behind}")
+    }
+}
+
 /// How the files are packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -85,6 +93,24 @@ const PACKAGES: [Packaged; 6] = [
     },
 ];
 
+/// What the SDK of Rust is built from, besides. A folder of an older release has none.
+const CRATES: Packaged = Packaged {
+    language: "rust",
+    name: ("gpud-sdk-rust-crates-", ".tar.gz"),
+    form: Form::Archive,
+    to: "vendor/crates",
+};
+/// The settings with which cargo takes these crates and asks no registry.
+const CARGO_SETTINGS: (&str, &str) = (
+    ".cargo/config.toml",
+    "# All crates are in vendor/crates: the project builds without a network. Without this file, cargo fetches them.\n\
+     [source.crates-io]\n\
+     replace-with = \"vendor\"\n\
+     \n\
+     [source.vendor]\n\
+     directory = \"vendor/crates\"\n",
+);
+
 /// An SDK from a folder of packages.
 #[derive(Debug)]
 pub(crate) struct Sdk {
@@ -115,12 +141,18 @@ impl Sdk {
                     sdk.version
                 ));
             }
-            let name = format!("{}{version}{}", packaged.name.0, packaged.name.1);
-            let files = unpack(&load(folder, &name)?, packaged, &version);
-            let files = files.map_err(|why| format!("{}: {why}", folder.join(&name).display()))?;
+            sdk.files.extend(files_of(folder, packaged, &version)?);
             sdk.version = version;
             sdk.folders.push(packaged.to);
-            sdk.files.extend(files);
+        }
+        let crates = CRATES.file_name(&sdk.version);
+        if language == CRATES.language && folder.join(crates).exists() {
+            sdk.files.extend(files_of(folder, &CRATES, &sdk.version)?);
+            let (path, content) = CARGO_SETTINGS;
+            sdk.files.push(TemplateFile {
+                path: path.to_owned(),
+                content: content.as_bytes().to_vec(),
+            });
         }
         match sdk.version.is_empty() {
             true => Err(format!("there is no package of an SDK for {language:?}")),
@@ -143,6 +175,17 @@ impl Sdk {
         files.extend(self.files);
         files
     }
+}
+
+/// Reads the files of a package.
+fn files_of(
+    folder: &Path,
+    packaged: &Packaged,
+    version: &str,
+) -> Result<Vec<TemplateFile>, String> {
+    let name = packaged.file_name(version);
+    let files = unpack(&load(folder, &name)?, packaged, version);
+    files.map_err(|why| format!("{}: {why}", folder.join(&name).display()))
 }
 
 /// Finds the one version of a package that the folder has.

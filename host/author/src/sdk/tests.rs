@@ -57,6 +57,40 @@ fn the_sdk_of_a_folder_takes_the_place_of_the_templates() {
 }
 
 #[test]
+fn crates_of_a_release_go_into_the_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let package = archive(&[("gpud-sdk-9.0.0/Cargo.toml", b"new")]);
+    fs::write(at("gpud-sdk-9.0.0.crate"), package).unwrap();
+    let paths = || {
+        let sdk = Sdk::read(folder.path(), "rust").unwrap();
+        let paths = sdk.fill(Vec::new()).into_iter().map(|file| file.path);
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(paths(), ["vendor/gpud-sdk/Cargo.toml"]);
+    let crates = archive(&[(
+        "gpud-sdk-rust-crates-9.0.0/serde-1.0.0/Cargo.toml",
+        b"serde",
+    )]);
+    // Those of another version are not for this SDK.
+    fs::write(at("gpud-sdk-rust-crates-8.0.0.tar.gz"), &crates).unwrap();
+    assert_eq!(paths(), ["vendor/gpud-sdk/Cargo.toml"]);
+    fs::write(at("gpud-sdk-rust-crates-9.0.0.tar.gz"), &crates).unwrap();
+    let all = [
+        "vendor/gpud-sdk/Cargo.toml",
+        "vendor/crates/serde-1.0.0/Cargo.toml",
+        ".cargo/config.toml",
+    ];
+    assert_eq!(paths(), all);
+    fs::write(at("gpud-sdk-rust-crates-9.0.0.tar.gz"), "no archive").unwrap();
+    let error = Sdk::read(folder.path(), "rust").unwrap_err();
+    assert!(
+        error.contains("crates-9.0.0.tar.gz: it is damaged"),
+        "{error}"
+    );
+}
+
+#[test]
 fn wheels_and_modules() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -1,7 +1,8 @@
 //! The machine's mounts where gpud has others. In a container that sees the machine's processes, the mount table of process 1
 //! names the machine's mounts, and the same paths lead to the container's. Space is asked of the machine's: through process
 //! 1, or below the folder that `--host-root` or [`ROOT_VARIABLE`] names. A path that leads to another filesystem than the machine's is not
-//! visible, which is something else than absent.
+//! visible, which is something else than absent. So is one that is missing here, unless it is the same part of the same
+//! filesystem that is looked at.
 
 use std::path::Path;
 
@@ -36,6 +37,8 @@ pub struct MachineMounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Line<'a> {
     device: &'a str,
+    /// The folder of the filesystem that is mounted.
+    root: &'a str,
     /// As the kernel writes it, with `\040` for a blank.
     point: &'a str,
 }
@@ -82,17 +85,16 @@ impl MachineMounts {
             let open = |name: &Path| rustix::fs::openat2(root, name, flags, Mode::empty(), resolve);
             return named(path, open).map_err(|error| failed(path, error));
         }
-        let seen = match (table(MACHINE_TABLE), table(OWN_TABLE)) {
-            (Some(machine), Some(own)) => is_visible(&machine, &own, path, &self.below),
-            _ => false,
+        let (Some(machine), Some(own)) = (table(MACHINE_TABLE), table(OWN_TABLE)) else {
+            return Err(not_visible(path));
         };
-        if !seen {
+        if !is_visible(&machine, &own, path, &self.below) {
             return Err(not_visible(path));
         }
         let here = format!("{}{path}", self.below);
         let open = |name: &Path| rustix::fs::openat(CWD, name, flags, Mode::empty());
         named(&here, open).map_err(|error| match error {
-            Errno::NOENT => not_visible(path),
+            Errno::NOENT if !is_same_place(&machine, &own, path, &self.below) => not_visible(path),
             error => failed(path, error),
         })
     }
@@ -129,25 +131,45 @@ fn is_visible(machine: &str, own: &str, path: &str, below: &str) -> bool {
     }
 }
 
-/// The device of the filesystem that holds a path: of the mount with the longest name above it, the last of several.
+/// Whether a path of the machine is the same path of the same filesystem here, below this folder.
+fn is_same_place(machine: &str, own: &str, path: &str, below: &str) -> bool {
+    let here = format!("{below}{path}");
+    match (place_of(machine, path), place_of(own, &here)) {
+        (Some(wanted), Some(found)) => wanted == found,
+        _ => false,
+    }
+}
+
+/// The device of the filesystem that holds a path.
 fn device_of<'a>(table: &'a str, path: &str) -> Option<&'a str> {
+    holder(table, &escaped(path)).map(|(line, _)| line.device)
+}
+
+/// The device of the filesystem that holds a path, and the path on that filesystem, as mount tables write it.
+fn place_of<'a>(table: &'a str, path: &str) -> Option<(&'a str, String)> {
     let path = escaped(path);
-    let holds = |point: &str| {
-        let rest = path.strip_prefix(point.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let (line, rest) = holder(table, &path)?;
+    let inside = format!("{}{rest}", line.root.trim_end_matches('/'));
+    Some((line.device, inside.trim_end_matches('/').to_owned()))
+}
+
+/// The mount that holds a path, and the rest of the path: that with the longest name above it, the last of several.
+fn holder<'a, 'p>(table: &'a str, path: &'p str) -> Option<(Line<'a>, &'p str)> {
+    let rest_of = |line: &Line<'_>| {
+        let rest = path.strip_prefix(line.point.trim_end_matches('/'))?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     };
     let lines = table.lines().filter_map(line);
-    let found = lines.filter(|line| holds(line.point));
-    found
-        .max_by_key(|line| line.point.trim_end_matches('/').len())
-        .map(|line| line.device)
+    let found = lines.filter_map(|line| Some((line, rest_of(&line)?)));
+    found.max_by_key(|(line, _)| line.point.trim_end_matches('/').len())
 }
 
 fn line(line: &str) -> Option<Line<'_>> {
     let mut fields = line.split(' ');
     Some(Line {
         device: fields.nth(2)?,
-        point: fields.nth(1)?,
+        root: fields.next()?,
+        point: fields.next()?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The file operations themselves, as plain blocking calls; [`super::Files`] runs them where they may hang.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, sync::OnceLock};
 
 use rustix::{
     fd::OwnedFd,
@@ -382,15 +382,25 @@ fn read_bounded(path: &str, file: &OwnedFd, max_bytes: u64) -> Result<Vec<u8>, S
     })
 }
 
-/// Number of open files of a process as the kernel counts it: since 6.2 it is the size of `/proc/‹pid›/fd`.
+/// Number of open files of a process as the kernel counts it: since 6.2 it is the size of `/proc/‹pid›/fd`. Threads of the
+/// kernel have none, and their folders are root's.
 fn open_files(path: &str, handle: &OwnedFd) -> Option<u32> {
     if !path.ends_with("/fd") {
         return None;
     }
     let size = rustix::fs::fstat(handle).ok()?.st_size;
-    (is_on(handle, PROCFS) && size > 0)
+    (is_on(handle, PROCFS) && (size > 0 || counts_open_files()))
         .then(|| u32::try_from(size).ok())
         .flatten()
+}
+
+/// Whether the kernel counts open files: this process has some, and before 6.2 the folder's size is 0 all the same.
+fn counts_open_files() -> bool {
+    static COUNTS: OnceLock<bool> = OnceLock::new();
+    *COUNTS.get_or_init(|| {
+        let own = rustix::fs::stat("/proc/self/fd");
+        own.is_ok_and(|facts| facts.st_size > 0)
+    })
 }
 
 /// Calls `each` with the names in a directory, in the order that the kernel gives them.

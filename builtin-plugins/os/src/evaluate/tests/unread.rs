@@ -99,3 +99,32 @@ fn files_that_may_not_be_counted_are_not_the_nodes_fault() {
             .contains(r#""used_percent":"0.20""#)
     );
 }
+
+#[test]
+fn processes_of_others_that_are_hidden_are_named() {
+    let denied = |pid: u32| FileContent {
+        path: format!("/proc/{pid}/stat"),
+        content: Err(AccessError::Denied(format!("/proc/{pid}/stat"))),
+    };
+    let hidden = "processes of other users are neither counted nor judged: /proc hides them from gpud (hidepid)";
+    let own = || stat(77, "gpud", 'S');
+    let some = "2 of 3 processes are counted and not judged: /proc/1/stat: permission denied";
+    let cases = [
+        (vec![own()], true, Some(hidden)),
+        // It was not looked for.
+        (vec![own()], false, None),
+        // Nothing is listed on a machine that is made up.
+        (Vec::new(), true, None),
+        (vec![stat(1, "systemd", 'S'), own()], true, None),
+        (vec![denied(1), denied(2), own()], true, Some(some)),
+        (vec![denied(1), denied(2), own()], false, Some(some)),
+    ];
+    for (files, is_turn_of_first, error) in cases {
+        let report = Machine::new(&[]).judge(|inputs| {
+            inputs.processes = Ok(files);
+            inputs.is_turn_of_first = is_turn_of_first;
+        });
+        assert_eq!(short(&report), (Health::Healthy, "ok"));
+        assert_eq!(report.states[0].error.as_deref(), error);
+    }
+}

@@ -39,6 +39,27 @@ fn a_path_is_visible_where_it_leads_to_the_same_filesystem() {
 }
 
 #[test]
+fn what_is_missing_from_the_same_place_is_absent() {
+    let part = "904 902 8:1 /srv /part rw - ext4 /dev/sda1 rw\n";
+    let pod = format!("{POD}{part}");
+    for (path, below, same) in [
+        ("/var/lib/docker", "/host", true),
+        ("/btrfs/x", "/host", true),
+        ("/", "/host", true),
+        ("/data/sub", "", true),
+        // Another folder of that filesystem.
+        ("/var/lib/docker", "/part", false),
+        ("/", "/part", false),
+        // Another filesystem.
+        ("/var/lib/docker", "", false),
+        ("/data", "/host", false),
+    ] {
+        let found = is_same_place(MACHINE, &pod, path, below);
+        assert_eq!(found, same, "{path} at {below:?}");
+    }
+}
+
+#[test]
 fn the_last_of_several_mounts_at_one_place_is_seen() {
     let text = format!("{MACHINE}40 22 8:49 / /data rw - ext4 /dev/sde rw\n");
     assert_eq!(device_of(&text, "/data/x"), Some("8:49"));
