@@ -8,6 +8,7 @@ pub mod machine_mounts;
 pub mod names;
 mod pattern;
 mod pci;
+mod prompt;
 mod read;
 mod roots;
 mod sealed;
@@ -23,7 +24,10 @@ use std::{
 pub use pattern::{MAX_PATH_BYTES, Pattern, normalized, segments_of};
 pub use roots::Roots;
 
-use self::{read::View, tree::Tree};
+use self::{
+    read::View,
+    tree::{Tree, Want},
+};
 use super::{
     error::SourceError,
     hang_pool::{HangPool, StuckCall},
@@ -33,23 +37,6 @@ use super::{
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(5);
 /// Threads for `/proc` and `/sys`.
 const KERNEL_THREADS: usize = 8;
-/// Files that the kernel writes from counters of its own, in microseconds and without waiting for a device, a process or
-/// anybody's lock that is held for long: they are read where they are asked for, without two hops between threads. Only
-/// on the machine's own procfs; a file that is mounted over one of them is read like any other.
-const PROMPT: [&str; 12] = [
-    "/proc/loadavg",
-    "/proc/meminfo",
-    "/proc/pressure/cpu",
-    "/proc/pressure/io",
-    "/proc/pressure/irq",
-    "/proc/pressure/memory",
-    "/proc/stat",
-    "/proc/sys/fs/file-max",
-    "/proc/sys/fs/file-nr",
-    "/proc/sys/kernel/pid_max",
-    "/proc/uptime",
-    "/proc/vmstat",
-];
 /// For everything else: each dead mount keeps one, and the mounts that are well must still be answered.
 const MOUNT_THREADS: usize = 32;
 
@@ -219,9 +206,7 @@ impl Files {
     /// process or device of a kernel file went away in the meantime; as for every call here, [`SourceError::Denied`],
     /// [`SourceError::Invalid`] for an unusable path, and [`SourceError::TimedOut`].
     pub async fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
-        if (PROMPT.contains(&path) || pci::is_attribute(path))
-            && let Some(answer) = self.view().read_own(path, max_bytes)
-        {
+        if let Some(answer) = self.view().read_now(path, max_bytes) {
             return answer;
         }
         self.run("read", path, move |view, path| view.read(path, max_bytes))
@@ -247,6 +232,9 @@ impl Files {
         {
             return answer;
         }
+        if let Some(answer) = (self.view()).read_glob_now(pattern, max_bytes_each, max_files) {
+            return answer;
+        }
         self.run("read_glob", pattern, move |view, pattern| {
             view.read_glob(pattern, max_bytes_each, max_files)
         })
@@ -259,9 +247,7 @@ impl Files {
     /// [`SourceError::TooLarge`] counting entries when there are more than `max_entries`; [`SourceError::NotFound`]
     /// also for what is not a directory.
     pub async fn list(&self, path: &str, max_entries: usize) -> Result<Vec<DirEntry>, SourceError> {
-        if is_in_sys(path)
-            && let Some(answer) = self.view().list_own(path, max_entries)
-        {
+        if let Some(answer) = self.view().list_now(path, max_entries) {
             return answer;
         }
         self.run("list", path, move |view, path| view.list(path, max_entries))
@@ -290,9 +276,7 @@ impl Files {
     /// # Errors
     /// [`SourceError::Invalid`] when it is not a link.
     pub async fn read_link(&self, path: &str) -> Result<String, SourceError> {
-        if is_in_sys(path)
-            && let Some(answer) = self.view().read_link_own(path)
-        {
+        if let Some(answer) = self.view().read_link_now(path) {
             return answer;
         }
         self.run("read_link", path, |view, path| view.read_link(path))
@@ -304,6 +288,9 @@ impl Files {
     /// # Errors
     /// As for [`Files::read`]; on a dead mount [`SourceError::TimedOut`].
     pub async fn stat(&self, path: &str) -> Result<FileStat, SourceError> {
+        if let Some(answer) = self.view().absent_now(path, Want::Itself) {
+            return answer;
+        }
         self.run("stat", path, |view, path| view.stat(path)).await
     }
 
@@ -370,12 +357,6 @@ impl Files {
         })
         .await
     }
-}
-
-/// Names and links of the machine's own sysfs are as prompt as [`PROMPT`]: kernfs has them in memory and asks no driver for them
-/// (`fs/kernfs/dir.c`, `symlink.c`), as it does for what is in a file.
-fn is_in_sys(path: &str) -> bool {
-    path.starts_with("/sys/")
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use rustix::{
 use super::{
     Answers, DirEntry, FileKind, FileStat, FsUsage, names,
     pattern::{MAX_PATH_BYTES, Pattern, Segment, normalized},
+    prompt,
     roots::{Reach, Roots},
     tree::{PROCFS, Tree, Want, failed, is_on},
 };
@@ -20,9 +21,7 @@ use crate::error::SourceError;
 /// what would hurt.
 const MAX_WALKED: usize = 1 << 18;
 /// Bytes of all files of one pattern together; what comes after is too large, each for itself.
-const MAX_GLOB_BYTES: u64 = 64 << 20;
-/// Names in a directory that are looked at without going to a thread: some tens of microseconds.
-const MAX_PROMPT: usize = 512;
+pub const MAX_GLOB_BYTES: u64 = 64 << 20;
 /// Bytes asked for at a time.
 const CHUNK: usize = 64 * 1024;
 
@@ -40,8 +39,8 @@ pub struct View<'a> {
 }
 
 /// The paths that match a pattern, and the directories on the way that could not be listed.
-pub(super) struct Matches {
-    pub(super) paths: Vec<String>,
+pub struct Matches {
+    pub paths: Vec<String>,
     unlisted: Vec<(String, SourceError)>,
 }
 
@@ -107,7 +106,7 @@ impl<'a> View<'a> {
     ) -> Option<Result<Vec<DirEntry>, SourceError>> {
         let path = normalized(path).ok()?;
         let dir = self.open_own(&path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
-        match dir.and_then(|dir| self.entries(&path, &dir, max_entries, MAX_PROMPT)) {
+        match dir.and_then(|dir| self.entries(&path, &dir, max_entries, prompt::MAX_NAMES)) {
             Err(SourceError::TooLarge { .. }) => None,
             answer => Some(answer),
         }
@@ -259,6 +258,18 @@ impl<'a> View<'a> {
 
     /// The paths that match a pattern and are granted. A literal last part is not looked up: the caller will see.
     pub(super) fn expand(self, pattern: &str, want: Want) -> Result<Matches, SourceError> {
+        self.expand_by(pattern, want, |parent, segment, is_last| {
+            self.names_in(parent, segment, is_last)
+        })
+    }
+
+    /// The same, with another way to get the names in a directory that fit one segment of the pattern.
+    pub(super) fn expand_by(
+        self,
+        pattern: &str,
+        want: Want,
+        mut names_in: impl FnMut(&str, &Segment, bool) -> Result<Vec<String>, SourceError>,
+    ) -> Result<Matches, SourceError> {
         let parsed = Pattern::parse(pattern)?;
         let mut unlisted = Vec::new();
         let mut hidden = false;
@@ -276,7 +287,7 @@ impl<'a> View<'a> {
                         )));
                     }
                     Segment::Literal(name) => vec![name.clone()],
-                    Segment::Wild(_) => match self.names_in(&parent, segment, is_last) {
+                    Segment::Wild(_) => match names_in(&parent, segment, is_last) {
                         Ok(names) => names,
                         Err(SourceError::NotFound(_)) => continue,
                         Err(error) => {
@@ -334,17 +345,21 @@ impl<'a> View<'a> {
         let dir = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
         let mut names = Vec::new();
         for_each_name(path, &dir, |name, kind| {
-            let leads_on = matches!(
-                kind,
-                FileType::Directory | FileType::Symlink | FileType::Unknown
-            );
-            if (is_last || leads_on) && segment.matches(name) {
+            if (is_last || leads_on(kind)) && segment.matches(name) {
                 names.push(name.to_owned());
             }
             check_count(path, "matching names", names.len(), MAX_WALKED)
         })?;
         Ok(names)
     }
+}
+
+/// Whether there can be something below what has this kind.
+pub fn leads_on(kind: FileType) -> bool {
+    matches!(
+        kind,
+        FileType::Directory | FileType::Symlink | FileType::Unknown
+    )
 }
 
 fn target_of(path: &str, link: &OwnedFd) -> Result<String, SourceError> {
@@ -357,7 +372,7 @@ fn target_of(path: &str, link: &OwnedFd) -> Result<String, SourceError> {
 }
 
 /// Reads to the end, or to just beyond `max_bytes`. The file's own size is not asked: sysfs says 4096 and procfs 0.
-fn read_bounded(path: &str, file: &OwnedFd, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
+pub fn read_bounded(path: &str, file: &OwnedFd, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
     SCRATCH.with_borrow_mut(|scratch| {
         // Pages that no file reaches into are never touched.
         scratch.resize(CHUNK, 0);
@@ -404,7 +419,7 @@ fn counts_open_files() -> bool {
 }
 
 /// Calls `each` with the names in a directory, in the order that the kernel gives them.
-fn for_each_name(
+pub fn for_each_name(
     path: &str,
     dir: &OwnedFd,
     mut each: impl FnMut(&str, FileType) -> Result<(), SourceError>,

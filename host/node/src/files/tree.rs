@@ -274,6 +274,27 @@ impl Tree {
         self.open_plainly(path, flags | OFlags::CLOEXEC)
     }
 
+    /// Whether the kernel has it in memory that nothing is at a normalised path of the live machine, which is granted: it
+    /// asks no disk and no server. False where it does not know, and on kernels before 5.12.
+    pub fn is_known_absent(&self, path: &str, within: Option<(&Roots, Want)>) -> bool {
+        let is_out = |(roots, want): (&Roots, Want)| {
+            !want.is_granted(roots, path) || self.is_sealed(path, roots, want)
+        };
+        // An escape stands for bytes that would have to be tried as well.
+        if !self.openat2
+            || !self.is_live()
+            || within.is_some_and(is_out)
+            || names::raw(path).is_some()
+        {
+            return false;
+        }
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_MAGICLINKS | ResolveFlags::CACHED;
+        let relative = path.trim_start_matches('/');
+        let opened = rustix::fs::openat2(&self.root, relative, flags, Mode::empty(), resolve);
+        matches!(opened, Err(Errno::NOENT))
+    }
+
     /// Opens a file of the live machine's `/proc` that no link leads to, or of its `/sys`, that nothing is mounted over.
     /// `None`: it is not such a file, or cannot be opened for another reason than that it is not there; the long way
     /// tells.

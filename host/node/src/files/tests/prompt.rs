@@ -1,7 +1,10 @@
 //! Files of the kernel that are read on the thread that asks for them.
 
 use super::*;
-use crate::files::pci::{ATTRIBUTES, DEVICES, is_attribute};
+use crate::files::{
+    pci::{ATTRIBUTES, DEVICES, is_attribute},
+    prompt::FILES,
+};
 
 #[tokio::test]
 async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
@@ -12,7 +15,7 @@ async fn counters_of_the_kernel_are_read_where_they_are_asked_for() {
         return;
     }
     let mut read = 0;
-    for path in PROMPT.into_iter().filter(|path| own(path)) {
+    for path in FILES.into_iter().filter(|path| own(path)) {
         // A pressure file is there and still not to be read where the kernel was started without.
         if let Ok(content) = files.read(path, 4 * KIB * KIB).await {
             assert!(!content.is_empty(), "{path}");
@@ -140,4 +143,76 @@ async fn names_and_links_of_sysfs_are_read_where_they_are_asked_for() {
     let (_dir, copied) = machine();
     assert_eq!(copied.list(class, 512).await.unwrap()[0].name, "eth0");
     assert_eq!(copied.kernel.threads(), 1);
+}
+
+#[tokio::test]
+async fn what_is_not_there_needs_no_thread() {
+    let files = Files::live().unwrap();
+    if files.view().list_own("/sys/class/net", 512).is_none() {
+        eprintln!("left out: needs openat2 and a sysfs");
+        return;
+    }
+    let gone = files.read("/sys/class/net/lo/none", KIB).await;
+    assert!(matches!(gone, Err(SourceError::NotFound(_))), "{gone:?}");
+    let gone = files.stat("/sys/class/none").await;
+    assert!(matches!(gone, Err(SourceError::NotFound(_))), "{gone:?}");
+    for pattern in [
+        "/sys/class/none/*/temp*_input",
+        "/sys/class/net/*/none",
+        "/sys/class/net/lo/*none",
+    ] {
+        assert_eq!(files.read_glob(pattern, KIB, 16).await, Ok(Vec::new()));
+    }
+    // Attributes that are in the kernel's memory, of several files.
+    let types = files.read_glob("/sys/class/net/*/type", KIB, 1024);
+    let types = types.await.unwrap();
+    assert!(
+        types
+            .iter()
+            .any(|(path, _)| path == "/sys/class/net/lo/type")
+    );
+    assert_eq!(files.kernel.threads(), 0, "no thread was asked");
+    // What a driver is asked for is read on a thread, as is what cannot be answered.
+    let speeds = files.read_glob("/sys/class/net/*/speed", KIB, 1024).await;
+    assert!(!speeds.unwrap().is_empty());
+    assert_eq!(files.kernel.threads(), 1);
+    let few = files.read_glob("/sys/class/net/*/type", KIB, 0).await;
+    assert!(matches!(few, Err(SourceError::TooLarge { .. })), "{few:?}");
+    let granted = files.within(&roots(&["/sys/class/net/*/mtu"]));
+    denied(
+        granted.read_glob("/sys/class/net/*/type", KIB, 16).await,
+        "add",
+    );
+    denied(granted.stat("/sys/class/none").await, "add");
+}
+
+#[tokio::test]
+async fn what_the_name_cache_knows_to_be_absent_needs_no_thread() {
+    let files = Files::live().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none").display().to_string();
+    // The first question fills the cache of names.
+    let gone = files.stat(&path).await;
+    assert!(matches!(gone, Err(SourceError::NotFound(_))), "{gone:?}");
+    let asked = files.mounts.threads();
+    if !files.tree.is_known_absent(&path, None) {
+        eprintln!("left out: needs RESOLVE_CACHED, and a filesystem with a cache of absent names");
+        return;
+    }
+    for _ in 0..3 {
+        let gone = files.read(&path, KIB).await;
+        assert!(matches!(gone, Err(SourceError::NotFound(_))), "{gone:?}");
+        let gone = files.list(&path, 16).await;
+        assert!(matches!(gone, Err(SourceError::NotFound(_))), "{gone:?}");
+    }
+    assert_eq!(files.mounts.threads(), asked, "no other thread was asked");
+    // A path that is not granted is refused, whether it is there or not.
+    let other = files.within(&roots(&["/nowhere"]));
+    denied(other.stat(&path).await, "add");
+    // It is seen at once when it appears.
+    std::fs::write(&path, "there").unwrap();
+    assert_eq!(text(files.read(&path, KIB).await), "there");
+    // A copy of a machine is asked on threads.
+    let (_dir, copied) = machine();
+    assert!(!copied.tree.is_known_absent("/none", None));
 }
