@@ -1,6 +1,6 @@
 //! Judges one reading.
 
-use gpud_builtin_shared::files::gauge;
+use gpud_sdk::files::gauge;
 use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::{CheckContext, Report};
 

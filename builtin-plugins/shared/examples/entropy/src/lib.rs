@@ -4,7 +4,7 @@
 
 pub mod evaluate;
 
-use gpud_builtin_shared::files;
+use gpud_sdk::files;
 use gpud_sdk::findings;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
