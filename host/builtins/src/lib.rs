@@ -9,8 +9,6 @@ use std::io::{self, Read as _};
 use lzma_rust2::XzReader;
 use serde_json::Value;
 
-/// Largest component, bytes: a bound for what a damaged binary may unpack to.
-const MAX_COMPONENT: u64 = 64 << 20;
 /// Most memory of the decoder, KiB.
 const MAX_DECODER: u32 = 64 << 10;
 
@@ -23,8 +21,12 @@ pub struct Builtin {
     pub component: &'static str,
     /// SHA-256 of the WebAssembly component.
     pub sha256: [u8; 32],
-    /// The WebAssembly component as an xz file; see [`Self::unpack`].
+    /// All components as an xz file; see [`Self::unpack`].
     packed: &'static [u8],
+    /// Where in them this one begins.
+    start: u64,
+    /// Its length.
+    length: u64,
     /// What it may reach; see [`Self::grants`].
     pub grants: Value,
     /// The known facts about its events, for people: `catalog/patterns.json` of its folder; empty where it has none.
@@ -37,15 +39,21 @@ impl Builtin {
     /// # Errors
     /// The binary is damaged.
     pub fn unpack(&self) -> io::Result<Vec<u8>> {
+        let damaged = |error: io::Error| {
+            let folder = self.folder;
+            let problem = format!(
+                "{folder}: the component in gpud's binary is damaged ({error}); install gpud again"
+            );
+            io::Error::new(error.kind(), problem)
+        };
+        let mut all = XzReader::new_mem_limit(self.packed, false, MAX_DECODER);
+        let before = &mut (&mut all).take(self.start);
+        io::copy(before, &mut io::sink()).map_err(damaged)?;
         let mut wasm = Vec::new();
-        XzReader::new_mem_limit(self.packed, false, MAX_DECODER)
-            .take(MAX_COMPONENT)
-            .read_to_end(&mut wasm)
-            .map_err(|error| {
-                let folder = self.folder;
-                let problem = format!("{folder}: the component in gpud's binary is damaged ({error}); install gpud again");
-                io::Error::new(error.kind(), problem)
-            })?;
+        (all.take(self.length).read_to_end(&mut wasm)).map_err(damaged)?;
+        if wasm.len() as u64 != self.length {
+            return Err(damaged(io::ErrorKind::UnexpectedEof.into()));
+        }
         Ok(wasm)
     }
 
@@ -98,8 +106,16 @@ fn fill(item: Value, config: &Value) -> Vec<Value> {
     }
 }
 
-/// A SHA-256, and the xz file of what has it.
-type Packed = ([u8; 32], &'static [u8]);
+/// The place of a component in [`PACKED`], when it is unpacked.
+#[derive(Clone, Copy)]
+struct Packed {
+    sha256: [u8; 32],
+    start: u64,
+    length: u64,
+}
+
+/// All components, one behind the other, as an xz file.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtins.wasm.xz"));
 
 /// Written by the build script from each folder: folder, component, grants as JSON, code, what is known of its events.
 const EMBEDDED: &[(&str, &str, &str, Packed, &str)] =
@@ -133,17 +149,17 @@ pub fn of_system() -> Vec<Builtin> {
 pub fn all() -> Vec<Builtin> {
     let mut builtins: Vec<Builtin> = EMBEDDED
         .iter()
-        .map(
-            |&(folder, component, grants, (sha256, packed), known)| Builtin {
-                folder,
-                component,
-                sha256,
-                packed,
-                // The build script wrote what it had read as JSON. Without grants a checker is refused at load, and says so.
-                grants: serde_json::from_str(grants).unwrap_or_default(),
-                known,
-            },
-        )
+        .map(|&(folder, component, grants, code, known)| Builtin {
+            folder,
+            component,
+            sha256: code.sha256,
+            packed: PACKED,
+            start: code.start,
+            length: code.length,
+            // The build script wrote what it had read as JSON. Without grants a checker is refused at load, and says so.
+            grants: serde_json::from_str(grants).unwrap_or_default(),
+            known,
+        })
         .collect();
     builtins.sort_by_key(|builtin| builtin.component);
     builtins
@@ -231,6 +247,8 @@ mod tests {
             folder: "a",
             component: "a",
             sha256: [0; 32],
+            start: 0,
+            length: 0,
             packed: &[],
             known: "",
             grants: json!({"sysfs": ["/sys/class/a/**", "${class_root}/**"], "kmsg": true}),
@@ -253,6 +271,8 @@ mod tests {
             folder: "a",
             component: "a",
             sha256: [0; 32],
+            start: 0,
+            length: 0,
             packed: &[],
             known: "",
             grants: json!({"net": {"loopback": [10_248, "${port}"], "tcp": ["${endpoints}"]}}),

@@ -26,6 +26,8 @@ pub struct Exports {
     environment: Environment,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
     running: Mutex<BTreeMap<String, Running>>,
+    /// Whether some export runs.
+    any: watch::Sender<bool>,
     /// One change of the configuration after the other.
     applying: tokio::sync::Mutex<()>,
 }
@@ -60,6 +62,7 @@ impl Exports {
             environment,
             snapshots: watch::Sender::new(None),
             running: Mutex::default(),
+            any: watch::Sender::new(false),
             applying: tokio::sync::Mutex::default(),
         }
     }
@@ -89,7 +92,11 @@ impl Exports {
             match configs.remove(&name) {
                 Some(config) => self.start(config).await,
                 None => {
-                    if let Some(old) = self.running().remove(&name) {
+                    let mut running = self.running();
+                    let old = running.remove(&name);
+                    self.any.send_replace(!running.is_empty());
+                    drop(running);
+                    if let Some(old) = old {
                         say_what_is_left(&old);
                     }
                 }
@@ -149,6 +156,7 @@ impl Exports {
             task: Some(task),
         };
         running.insert(name, started);
+        self.any.send_replace(true);
     }
 
     /// Opens the spool of an export that wants one. Without it records wait in memory, and the state says so.
@@ -210,6 +218,12 @@ impl Exports {
     /// Returns true if no export runs.
     pub fn is_empty(&self) -> bool {
         self.running().is_empty()
+    }
+
+    /// Waits until some export runs.
+    pub async fn wait_for_any(&self) {
+        // It fails only without a sender, which is here.
+        let _ = self.any.subscribe().wait_for(|any| *any).await;
     }
 
     /// Returns how all of them do, ascending by name.

@@ -17,7 +17,7 @@ use std::{
 };
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use tokio::io::{Interest, unix::AsyncFd};
+use tokio::io::unix::AsyncFd;
 
 /// Between two looks where the kernel reports changes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -173,12 +173,6 @@ impl FileWatch {
     fn lock(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-#[expect(unsafe_code, reason = "the descriptor has to stay valid")]
-fn register(inotify: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: the `AsyncFd` owns the descriptor, and nothing here replaces or closes it before it is dropped.
-    Ok(unsafe { AsyncFd::register_with_interest(inotify, Interest::READABLE) }?)
 }
 
 impl Default for FileWatch {

@@ -6,7 +6,9 @@
 )]
 
 pub mod append;
+mod async_fd;
 pub mod clock;
+pub mod clock_watch;
 pub mod error;
 pub mod file_watch;
 pub mod files;

@@ -4,13 +4,16 @@
 //! | gpud | compressed code … | index | trailer |
 //! ```
 //!
-//! Each record of the index names a component by its SHA-256 and the engine's compatibility hash, and says where its code
-//! is, how long it is, and its SHA-256. The trailer holds the archive's length, the length and the SHA-256 of the index,
-//! and [`MAGIC`], which names the version of the format. Numbers are little-endian. Code is an xz file each.
+//! Each record of the index names a component by its SHA-256 and the engine's compatibility hash, and says where in the
+//! unpacked code its own begins, how long it is, and its SHA-256. The trailer holds the archive's length, the length and the
+//! SHA-256 of the index, and [`MAGIC`], which names the version of the format. Numbers are little-endian. The code of all
+//! components is one xz file: much of it is the same.
 
 use std::{
     collections::HashMap,
     io::{self, Read as _, Write as _},
+    ops::{Deref, Range},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
@@ -19,15 +22,15 @@ use sha2::{Digest, Sha256};
 use crate::node::parts::Parts;
 
 /// End of a file that has an archive of this version.
-const MAGIC: [u8; 16] = *b"gpud-builtins-2\n";
+const MAGIC: [u8; 16] = *b"gpud-builtins-3\n";
 /// Bytes of the trailer: two lengths, a SHA-256, and [`MAGIC`].
 const TRAILER: usize = 8 + 8 + 32 + 16;
-/// Bytes of a record in the index: two SHA-256 and four numbers.
-const RECORD: usize = 32 + 32 + 4 * 8;
+/// Bytes of a record in the index: two SHA-256 and three numbers.
+const RECORD: usize = 32 + 32 + 3 * 8;
 /// Most components of an archive.
 const MAX_RECORDS: u64 = 4096;
-/// Longest code of a component, bytes.
-const MAX_CODE: u64 = 64 << 20;
+/// Longest code of all components, bytes.
+const MAX_CODE: u64 = 128 << 20;
 /// Most memory of the decoder, KiB: a damaged header could ask for 4 GiB.
 const MAX_DECODER: u32 = 64 << 10;
 /// How hard the compressor tries, of 9. More than this brings little for code of this length.
@@ -69,16 +72,32 @@ use ArchiveError::Damaged;
 pub struct Archive {
     parts: Parts,
     records: HashMap<Key, Record>,
+    /// Place of the compressed code in the file.
+    compressed: Range<u64>,
+    /// The unpacked code of all components while some of it is in use: they are loaded at about the same time.
+    unpacked: Mutex<Weak<Vec<u8>>>,
 }
 
-/// The location of a component's code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The location of a component's code in the unpacked code.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Record {
     sum: Sum,
-    /// From the beginning of the file; in the index from the beginning of the archive.
-    offset: u64,
-    compressed: u64,
-    length: u64,
+    place: Range<usize>,
+}
+
+/// The code of one component.
+#[derive(Debug)]
+pub(super) struct Code {
+    all: Arc<Vec<u8>>,
+    place: Range<usize>,
+}
+
+impl Deref for Code {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.all.get(self.place.clone()).unwrap_or_default()
+    }
 }
 
 impl Archive {
@@ -115,27 +134,25 @@ impl Archive {
             let component = fields.take()?;
             let sum = fields.take()?;
             let engine = fields.number()?;
-            let offset = start.checked_add(fields.number()?);
-            let record = Record {
-                sum,
-                offset: offset.ok_or(Damaged("an offset"))?,
-                compressed: fields.number()?,
-                length: fields.number()?,
-            };
-            let end = record.offset.checked_add(record.compressed);
-            if end.is_none_or(|end| end > index_at) || record.length > MAX_CODE {
-                return Err(Damaged("a length"));
-            }
-            records.insert(Key { component, engine }, record);
+            let (offset, length) = (fields.number()?, fields.number()?);
+            let end = offset.checked_add(length).filter(|end| *end <= MAX_CODE);
+            let place = end.and_then(|end| Some(offset.try_into().ok()?..end.try_into().ok()?));
+            let place = place.ok_or(Damaged("a length"))?;
+            records.insert(Key { component, engine }, Record { sum, place });
         }
-        Ok(Some(Self { parts, records }))
+        Ok(Some(Self {
+            parts,
+            records,
+            compressed: start..index_at,
+            unpacked: Mutex::default(),
+        }))
     }
 
     /// Returns the code of a component. `None` when the archive does not know the component, as it knows no plugin.
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub(super) fn code(&self, key: Key) -> Result<Option<Vec<u8>>, ArchiveError> {
+    pub(super) fn code(&self, key: Key) -> Result<Option<Code>, ArchiveError> {
         let Some(record) = self.records.get(&key) else {
             let mut known = self.records.keys();
             return match known.any(|known| known.component == key.component) {
@@ -143,17 +160,33 @@ impl Archive {
                 false => Ok(None),
             };
         };
-        let compressed = self.parts.read(record.offset, record.compressed)?;
-        let capacity = usize::try_from(record.length).map_err(|_| Damaged("a length"))?;
-        let mut code = Vec::with_capacity(capacity);
-        XzReader::new_mem_limit(&*compressed, false, MAX_DECODER)
-            .take(record.length.saturating_add(1))
-            .read_to_end(&mut code)
-            .map_err(|_| Damaged("compressed code"))?;
-        if code.len() != capacity || Sum::from(Sha256::digest(&code)) != record.sum {
+        let (all, place) = (self.unpacked()?, record.place.clone());
+        let code = all.get(place.clone()).ok_or(Damaged("a length"))?;
+        if Sum::from(Sha256::digest(code)) != record.sum {
             return Err(Damaged("code"));
         }
-        Ok(Some(code))
+        Ok(Some(Code { all, place }))
+    }
+
+    /// Unpacks the code of all components, unless it is unpacked.
+    fn unpacked(&self) -> Result<Arc<Vec<u8>>, ArchiveError> {
+        // Another caller that needs it at the same time waits here.
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(all) = unpacked.upgrade() {
+            return Ok(all);
+        }
+        let Range { start, end } = self.compressed;
+        let compressed = self.parts.read(start, end.saturating_sub(start))?;
+        let length = self.records.values().map(|record| record.place.end).max();
+        let length = length.unwrap_or_default();
+        let mut all = Vec::with_capacity(length);
+        XzReader::new_mem_limit(&*compressed, false, MAX_DECODER)
+            .take(length as u64)
+            .read_to_end(&mut all)
+            .map_err(|_| Damaged("compressed code"))?;
+        let all = Arc::new(all);
+        *unpacked = Arc::downgrade(&all);
+        Ok(all)
     }
 }
 
@@ -165,23 +198,21 @@ pub(super) fn write(codes: &[(Key, Vec<u8>)]) -> io::Result<Vec<u8>> {
     if codes.len() as u64 > MAX_RECORDS {
         return Err(io::Error::other("too many components"));
     }
-    let (mut archive, mut index) = (Vec::new(), Vec::new());
+    let (mut all, mut index) = (Vec::new(), Vec::new());
     for (key, code) in codes {
-        let length = code.len() as u64;
-        if length > MAX_CODE {
-            return Err(io::Error::other("a component's code is too long"));
-        }
-        let offset = archive.len() as u64;
-        let mut writer = XzWriter::new(&mut archive, XzOptions::with_preset(PRESET))?;
-        writer.write_all(code)?;
-        writer.finish()?;
-        let compressed = (archive.len() as u64).saturating_sub(offset);
         index.extend_from_slice(&key.component);
         index.extend_from_slice(&Sha256::digest(code));
-        for number in [key.engine, offset, compressed, length] {
+        for number in [key.engine, all.len() as u64, code.len() as u64] {
             index.extend_from_slice(&number.to_le_bytes());
         }
+        all.extend_from_slice(code);
     }
+    if all.len() as u64 > MAX_CODE {
+        return Err(io::Error::other("the components' code is too long"));
+    }
+    let mut writer = XzWriter::new(Vec::new(), XzOptions::with_preset(PRESET))?;
+    writer.write_all(&all)?;
+    let mut archive = writer.finish()?;
     let length = archive.len() + index.len() + TRAILER;
     archive.extend_from_slice(&index);
     archive.extend_from_slice(&(length as u64).to_le_bytes());

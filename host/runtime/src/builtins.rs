@@ -55,7 +55,7 @@ pub fn compile(
             let key = cache::key(&engine, Wasm::Bytes(wasm));
             let known = before.as_ref().and_then(|it| it.code(key).ok().flatten());
             let code = match known {
-                Some(code) => code,
+                Some(code) => code.to_vec(),
                 None => {
                     compiled.fetch_add(1, Ordering::Relaxed);
                     one(&engine, wasm)?

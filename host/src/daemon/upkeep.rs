@@ -8,7 +8,11 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{database, parts::Parts, purge_clock::PurgeClock};
-use crate::{component::Services, metrics, node::clock::SET_MS};
+use crate::{
+    component::Services,
+    metrics,
+    node::{clock::SET_MS, clock_watch::ClockWatch},
+};
 
 /// How often metrics are stored, and the inventory of GPUs is looked at.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
@@ -16,8 +20,8 @@ const HOUSEKEEPING: Duration = Duration::from_secs(60);
 const PURGE_ROUNDS: u32 = 10;
 /// How often it is tried to move a database that is in memory for want of a file into that file.
 const RETURN_TO_FILE: Duration = Duration::from_secs(5);
-/// How often it is looked whether the clock was set back.
-const FOLLOW_CLOCK: Duration = Duration::from_secs(5);
+/// How often the clock is compared with the boot's, besides when the kernel says that it was set.
+const FOLLOW_CLOCK: Duration = Duration::from_secs(60);
 
 /// Starts all of it.
 pub fn start(parts: &Parts) {
@@ -79,9 +83,19 @@ async fn follow_clock(services: Arc<Services>, shutdown: CancellationToken) {
     else {
         return;
     };
+    let watch = ClockWatch::new()
+        .inspect_err(|error| tracing::warn!("the clock is looked at once a minute only: {error}"))
+        .ok();
     loop {
+        let set = async {
+            match &watch {
+                Some(watch) => watch.was_set().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = shutdown.cancelled() => return,
+            () = set => {}
             () = tokio::time::sleep(FOLLOW_CLOCK) => {}
         }
         let Some(booted) = services.node.clock.booted_at_ms() else {

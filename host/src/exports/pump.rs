@@ -34,16 +34,27 @@ pub(super) async fn run(
     };
     let mut snapshots = Snapshots::default();
     loop {
-        let looked = tokio::time::timeout(LOOK, feed.changes.recv()).await;
-        match looked {
-            Err(_) => {}
-            Ok(Ok(change)) => {
+        let exports = &pump.exporting.exports;
+        let pause = async {
+            match exports.is_empty() {
+                true => exports.wait_for_any().await,
+                false => tokio::time::sleep(LOOK).await,
+            }
+        };
+        let change = tokio::select! {
+            biased;
+            change = feed.changes.recv() => Some(change),
+            () = pause => None,
+        };
+        match change {
+            None => {}
+            Some(Ok(change)) => {
                 pump.take(&change);
                 feed = pump.take_more(feed);
             }
-            Ok(Err(RecvError::Lagged(_))) => feed = pump.catch_up(),
+            Some(Err(RecvError::Lagged(_))) => feed = pump.catch_up(),
             // The daemon ends, and with it this task.
-            Ok(Err(RecvError::Closed)) => return std::future::pending().await,
+            Some(Err(RecvError::Closed)) => return std::future::pending().await,
         }
         let exports = &pump.exporting.exports;
         if exports.wants_snapshots() {

@@ -11,7 +11,7 @@ use crate::{
     model::Health,
 };
 
-/// How often it is looked at.
+/// How often exports are looked at.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// The component of an export.
@@ -31,7 +31,11 @@ pub(super) async fn run(exporting: Arc<Exporting>) {
         if any && let Err(error) = record(&exporting, &statuses) {
             tracing::warn!("{error}");
         }
-        tokio::time::sleep(LOOK).await;
+        if any {
+            tokio::time::sleep(LOOK).await;
+        } else {
+            exporting.exports.wait_for_any().await;
+        }
     }
 }
 

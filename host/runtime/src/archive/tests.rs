@@ -32,7 +32,7 @@ fn what_was_written_is_read() {
     let bytes = whole();
     let archive = open(folder.path(), &bytes).unwrap().unwrap();
     for (key, code) in codes() {
-        assert_eq!(archive.code(key).unwrap(), Some(code));
+        assert_eq!(archive.code(key).unwrap().as_deref(), Some(&*code));
     }
     assert!(archive.code(key(4)).unwrap().is_none(), "a plugin's");
     let other = Key {
@@ -64,6 +64,19 @@ fn a_file_that_was_cut_off_has_none() {
     }
 }
 
+/// It takes a while and much memory, and all components are loaded at about the same time.
+#[test]
+fn code_is_unpacked_once_while_it_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = open(folder.path(), &whole()).unwrap().unwrap();
+    let first = archive.code(key(1)).unwrap().unwrap();
+    let second = archive.code(key(2)).unwrap().unwrap();
+    assert!(Arc::ptr_eq(&first.all, &second.all));
+    drop((first, second));
+    assert!(archive.unpacked.lock().unwrap().upgrade().is_none());
+    assert!(archive.code(key(2)).unwrap().is_some());
+}
+
 /// Whatever byte is flipped: the right code, or none.
 #[test]
 fn damage_is_noticed() {
@@ -77,7 +90,7 @@ fn damage_is_noticed() {
             Ok(Some(archive)) => {
                 for (key, code) in codes() {
                     match archive.code(key) {
-                        Ok(found) => assert_eq!(found, Some(code), "byte {at}"),
+                        Ok(found) => assert_eq!(found.as_deref(), Some(&*code), "byte {at}"),
                         Err(_) => damaged += 1,
                     }
                 }
@@ -92,9 +105,9 @@ fn damage_is_noticed() {
 #[test]
 fn lengths_are_bounded_before_memory_is_allocated() {
     let folder = tempfile::tempdir().unwrap();
-    let index = |offset: u64, compressed: u64, length: u64| {
+    let index = |offset: u64, length: u64| {
         let mut index = [[1; 32], [2; 32]].concat();
-        for number in [7, offset, compressed, length] {
+        for number in [7, offset, length] {
             index.extend_from_slice(&u64::to_le_bytes(number));
         }
         index
@@ -106,12 +119,12 @@ fn lengths_are_bounded_before_memory_is_allocated() {
     };
     let good = (RECORD + TRAILER) as u64;
     for bytes in [
-        with_trailer(index(0, u64::MAX, 5), good, RECORD as u64),
-        with_trailer(index(u64::MAX, 1, 5), good, RECORD as u64),
-        with_trailer(index(1, 0, u64::MAX), good, RECORD as u64),
-        with_trailer(index(0, 0, 0), u64::MAX, RECORD as u64),
-        with_trailer(index(0, 0, 0), good, u64::MAX),
-        with_trailer(index(0, 0, 0), TRAILER as u64, RECORD as u64),
+        with_trailer(index(u64::MAX, 5), good, RECORD as u64),
+        with_trailer(index(1, u64::MAX), good, RECORD as u64),
+        with_trailer(index(MAX_CODE, 1), good, RECORD as u64),
+        with_trailer(index(0, 0), u64::MAX, RECORD as u64),
+        with_trailer(index(0, 0), good, u64::MAX),
+        with_trailer(index(0, 0), TRAILER as u64, RECORD as u64),
         with_trailer(vec![0; RECORD - 1], good - 1, RECORD as u64 - 1),
     ] {
         let error = open(folder.path(), &bytes).unwrap_err();
