@@ -51,6 +51,25 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/host/sys/kernel/debug/x",
         "/var/lib/docker/overlay2/1/merged/etc/shadow",
         "/var/lib/docker/overlay2/1/merged/run/secrets/x",
+        // Copies that programs make while they write, and leave.
+        "/etc/shadow+",
+        "/etc/gshadow+",
+        "/etc/shadow.edit",
+        "/etc/shadow~",
+        "/etc/.shadow.swp",
+        "/etc/gshadow.dpkg-old",
+        "/etc/security/nopasswd",
+        "/etc/security/opasswd.old",
+        "/etc/sudoers.tmp",
+        "/etc/krb5.keytab.bak",
+        "/etc/ssh/ssh_host_rsa_key.Xa81yd",
+        "/var/backups/shadow.bak",
+        "/var/backups/gshadow.bak",
+        "/host/var/backups/shadow.bak",
+        // What was replaced since it was opened.
+        "/etc/shadow (deleted)",
+        "/etc/ssh/ssh_host_rsa_key (deleted)",
+        "/srv/gpud (deleted)",
     ] {
         assert!(sealed().holds(path, WantedPart::Inside, false), "{path}");
         assert!(!sealed().holds(path, WantedPart::Space, false), "{path}");
@@ -81,6 +100,11 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/host/etc/passwd",
         "/srv/etc",
         "/srv/shadow",
+        "/etc/shadows",
+        "/etc/security/limits.conf",
+        "/etc/krb5.conf",
+        "/var/backups/passwd.bak",
+        "/var/backups/dpkg.status.0",
         "/var/lib/gpud2/x",
     ] {
         assert!(!sealed().holds(path, WantedPart::Inside, false), "{path}");
