@@ -171,6 +171,24 @@ async fn lists_links_and_facts() {
 }
 
 #[tokio::test]
+async fn a_pattern_that_matches_many_long_paths_takes_no_memory_for_all_of_them() {
+    let (dir, files) = machine();
+    let deep = format!("/wide{}", format!("/{}", "d".repeat(250)).repeat(13));
+    write(dir.path(), &format!("{deep}/first"), "");
+    let folder = dir.path().join(deep.trim_start_matches('/'));
+    for number in 0..10_000 {
+        fs::write(folder.join(format!("{number:0>200}")), "").unwrap();
+    }
+    let answer = files.read_glob(&format!("{deep}/*"), KIB, 20_000).await;
+    assert!(
+        matches!(&answer, Err(SourceError::TooLarge { what, .. }) if what.starts_with("bytes of candidates")),
+        "{answer:?}"
+    );
+    let some = files.read_glob(&format!("{deep}/{}00*", "0".repeat(196)), KIB, 20_000);
+    assert_eq!(some.await.map(|found| found.len()), Ok(100));
+}
+
+#[tokio::test]
 async fn entries_are_counted_per_directory() {
     let (_dir, files) = machine();
     let counts = files.count_entries("/proc/[0-9]*/fd", 10).await.unwrap();
