@@ -10,6 +10,7 @@
 //! | `/dev/mem`, `/dev/kmem`, `/dev/port`, `/dev/kmsg` | memory of the machine, the kernel log |
 //! | `/sys/kernel/debug`, `/sys/kernel/tracing`, `/sys/kernel/security` | files whose reading changes something |
 //! | `/etc/shadow`, `/etc/gshadow`, `/etc/security/opasswd`, `/etc/sudoers`, `/etc/krb5.keytab`, and the copies beside them (`shadow-`, `shadow+`); all of `/etc/ssh/ssh_host_*` but the public keys; the copies in `/var/backups` | secrets of the machine |
+//! | `/etc/default/gpud*`, `/etc/sysconfig/gpud*` | the environment of gpud's own service |
 //! | any folder `.ssh` or `.gnupg` | secrets of people |
 //! | `/run/secrets` | credentials of gpud's own container |
 //! | `/var/lib/gpud`, and the data folder, token file and TLS key of this daemon | its secrets and what it runs |
@@ -103,13 +104,16 @@ const FOLDERS: [&str; 10] = [
 const DATA_FOLDER: &str = "/var/lib/gpud";
 /// Single files of `/etc`, each with the copies beside it: programs write a new one under such a name and rename it
 /// (`shadow+`), or leave the old one (`shadow-`, `shadow.dpkg-old`).
-const OF_ETC: [&str; 6] = [
+const OF_ETC: [&str; 8] = [
+    // The environment of gpud's own service, where secrets of its exports can be, and its specs.
+    "default/gpud",
     "gshadow",
     "krb5.keytab",
     "security/nopasswd",
     "security/opasswd",
     "shadow",
     "sudoers",
+    "sysconfig/gpud",
 ];
 /// Files of `/var/backups`, of which the system makes copies each day.
 const OF_BACKUPS: [&str; 2] = ["gshadow", "shadow"];

@@ -66,6 +66,11 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/var/backups/shadow.bak",
         "/var/backups/gshadow.bak",
         "/host/var/backups/shadow.bak",
+        // The environment of the service.
+        "/etc/default/gpud",
+        "/etc/default/gpud.bak",
+        "/etc/default/gpud.plugins.yaml",
+        "/etc/sysconfig/gpud",
         // What was replaced since it was opened.
         "/etc/shadow (deleted)",
         "/etc/ssh/ssh_host_rsa_key (deleted)",
@@ -101,6 +106,8 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/srv/etc",
         "/srv/shadow",
         "/etc/shadows",
+        "/etc/default/grub",
+        "/etc/default/gpudx",
         "/etc/security/limits.conf",
         "/etc/krb5.conf",
         "/var/backups/passwd.bak",
