@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `/proc/kmsg` | reading takes the kernel's messages away from the system's log daemon |
 //! | `/proc/kcore`, `/proc/vmcore`, `/proc/kallsyms`, `/proc/kpage*`, `/proc/keys` | memory, addresses and keys of the kernel |
+//! | `/proc/sys/net/ipv4/tcp_fastopen_key`, `/proc/sys/net/ipv6/conf/*/stable_secret` | keys of the network |
 //! | of a process: `environ`, `auxv`, `mem`, `maps`, `smaps*`, `numa_maps`, `map_files`, `pagemap`, `clear_refs`, `stack`, `syscall` | its secrets and its memory |
 //! | of a process: `fd`, `fdinfo`, `root`, `cwd`, `exe` | ways into its files; only the number of open files is reported |
 //! | of gpud itself: all but what [`OWN_SHOWN`] names | its arguments and its state |
@@ -210,7 +211,7 @@ impl Sealed {
         let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
         let is_named_self = matches!(first, "self" | "thread-self");
         if !is_number && !is_named_self {
-            return PROC_SEALED.contains(&first);
+            return PROC_SEALED.contains(&first) || (first == "sys" && is_key_of_network(rest));
         }
         let (file, deeper) = of_process(rest);
         match file {
@@ -246,6 +247,14 @@ fn of_process(rest: &str) -> (&str, &str) {
         "task" => ("", ""),
         rest => rest.split_once('/').unwrap_or((rest, "")),
     }
+}
+
+/// Whether a path below `/proc/sys` is that of a key by which the kernel recognises connections, or makes addresses.
+fn is_key_of_network(inside: &str) -> bool {
+    inside == "net/ipv4/tcp_fastopen_key"
+        || inside
+            .strip_prefix("net/ipv6/conf/")
+            .is_some_and(|rest| rest.ends_with("/stable_secret"))
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

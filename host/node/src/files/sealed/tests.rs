@@ -13,6 +13,8 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
     for path in [
         "/proc/kmsg",
         "/proc/kcore",
+        "/proc/sys/net/ipv4/tcp_fastopen_key",
+        "/proc/sys/net/ipv6/conf/eth0/stable_secret",
         "/proc/1/environ",
         "/proc/1/mem",
         "/proc/1/maps",
@@ -94,6 +96,8 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/proc/self/mountinfo",
         "/proc/self/net/tcp",
         "/proc/sys/kernel/pid_max",
+        "/proc/sys/net/ipv4/tcp_fastopen",
+        "/proc/sys/net/ipv6/conf/eth0/mtu",
         "/dev/shm/x",
         "/etc/passwd",
         "/etc/ssh/ssh_host_ed25519_key.pub",
