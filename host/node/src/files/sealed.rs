@@ -281,7 +281,7 @@ fn is_secret_of_etc(inside: &str) -> bool {
 /// Whether a path in a folder leads to one of its files, to a copy beside it, or below. The name of a copy goes on with what
 /// is no letter and no digit, or begins with what editors put there.
 fn is_one_of(inside: &str, files: &[&str]) -> bool {
-    files.iter().any(|file| {
+    files.iter().any(|&file| {
         let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
         let inside = match folder {
             "" => Some(inside),
