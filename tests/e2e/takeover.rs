@@ -1,6 +1,10 @@
 //! `gpud up` on a machine where GPUd runs, with a database of GPUd's schema.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, chown, symlink},
+    path::Path,
+};
 
 use gpud::node::kmsg::BootClock;
 use rusqlite::Connection;
@@ -48,6 +52,36 @@ fn make_state_file(path: &Path, boot_seconds: u64) {
              ({now}, 'error_xid', 'Fatal', NULL, '{{\"data\":\"79\",\"device_uuid\":\"PCI:0000:3b:00\"}}');"
     ))
     .unwrap();
+}
+
+/// A user could put a link in the place of the state file, and root would write into what it leads to.
+#[test]
+fn up_opens_no_state_file_in_a_folder_of_another_user() {
+    if !is_root() {
+        return;
+    }
+    let machine = Machine::new();
+    machine.systemctl("case $1 in is-active) echo inactive; exit 3;; esac");
+    for path in ["root/etc/systemd/system", "root/etc/default", "theirs"] {
+        fs::create_dir_all(machine.path(path)).unwrap();
+    }
+    let (theirs, precious) = (machine.path("theirs"), machine.path("precious"));
+    make_state_file(&precious, BootClock::read().unix_ms(0) / 1000);
+    symlink(&precious, theirs.join("gpud.state")).unwrap();
+    chown(&theirs, Some(12345), None).unwrap();
+    let before = fs::read(&precious).unwrap();
+    let output = gpud()
+        .arg("up")
+        .arg(format!("--install-root={}", machine.path("root").display()))
+        .arg(format!("--data-dir={}", theirs.display()))
+        .env(
+            "PATH",
+            format!("{}:/usr/bin:/bin", machine.path("bin").display()),
+        )
+        .output();
+    let (_, stdout, _) = said(&output.unwrap());
+    assert!(!stdout.contains("imported"), "{stdout}");
+    assert_eq!(fs::read(&precious).unwrap(), before);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Health, Subject, spool};
+use crate::{Health, Subject, regular::check_regular, spool};
 
 /// Name of the file in the folder of spools.
 const FILE: &str = "last-healths.json";
@@ -95,8 +95,9 @@ impl LastHealths {
 }
 
 fn read(folder: &Path) -> Option<BTreeMap<String, String>> {
-    let mut options = fs::OpenOptions::new();
-    let file = options.read(true).open(folder.join(FILE)).ok()?;
+    let path = folder.join(FILE);
+    check_regular(&path).ok()?;
+    let file = fs::OpenOptions::new().read(true).open(path).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()

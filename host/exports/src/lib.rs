@@ -43,6 +43,7 @@ mod place;
 pub mod postgres;
 pub mod queue;
 mod record;
+mod regular;
 pub mod retry;
 #[cfg(any(feature = "postgres", feature = "s3"))]
 mod row;

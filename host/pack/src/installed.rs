@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -257,6 +257,8 @@ impl Packs {
             .truncate(false)
             .write(true)
             .mode(0o600)
+            // Opening a pipe that nobody reads would wait for ever.
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open(self.folder.join(".lock"))?;
         flock(&lock, FlockOperation::LockExclusive)?;
         Ok(lock)

@@ -18,7 +18,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::VERSION;
+use crate::{VERSION, node::local_file};
 
 /// Name of the file inside the data folder.
 pub const RUN_FILE: &str = "gpud.run";
@@ -97,8 +97,7 @@ impl Drop for Presence {
 
 /// The daemon that runs on this data folder, if there is one.
 pub fn find(folder: &Path) -> Option<DaemonPresence> {
-    #[expect(clippy::disallowed_methods, reason = "gpud's own file")]
-    let file = File::open(folder.join(RUN_FILE)).ok()?;
+    let file = local_file::open(&folder.join(RUN_FILE)).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Err(Errno::WOULDBLOCK) => serde_json::from_reader(io::Read::take(file, MAX_BYTES)).ok(),
         // Left behind by one that was killed.
@@ -137,6 +136,15 @@ mod tests {
         fs::write(&path, "nonsense").unwrap();
         let locked = File::open(&path).unwrap();
         flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert_eq!(find(folder.path()), None);
+    }
+
+    #[test]
+    fn a_pipe_names_no_daemon() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join(RUN_FILE);
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
         assert_eq!(find(folder.path()), None);
     }
 

@@ -7,6 +7,24 @@ use std::path::{Path, PathBuf};
 use super::StoreError;
 use crate::node::clock::Clock;
 
+/// Checks that the file, and what SQLite opens beside it, are regular files where they are there. SQLite would wait for ever for
+/// what a pipe says. Links are followed.
+///
+/// # Errors
+/// [`StoreError::Io`] naming what is none.
+pub(super) fn check_kinds(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        let file = with_suffix(path, suffix);
+        if fs::metadata(&file).is_ok_and(|facts| !facts.is_file()) {
+            return Err(StoreError::Io(format!(
+                "{} is not a regular file; move it away",
+                file.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Makes an empty file that its owner alone reads and writes; SQLite gives its log and its shared memory the same mode. One
 /// that is there stays as it is, and what cannot be made is SQLite's to say.
 pub(super) fn make_private(path: &Path) {

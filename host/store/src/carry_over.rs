@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{StoreError, schema};
+use super::{StoreError, beside, schema};
 
 const TABLES: &[&str] = &[
     "meta",
@@ -37,6 +37,10 @@ const NUMBERED: &[(&str, &str)] = &[
 pub(super) fn copy_rows(memory: &Connection, path: &Path) -> bool {
     if !path.exists() {
         return true;
+    }
+    if let Err(error) = beside::check_kinds(path) {
+        tracing::warn!(%error, "cannot read the old database");
+        return false;
     }
     // Reading a log needs shared memory beside the file, which a read-only folder may refuse; `immutable` then reads
     // the file as of its last checkpoint.

@@ -1,10 +1,11 @@
 //! One gpud per data folder: an exclusive `flock` on `<data dir>/gpud.lock`.
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use super::StoreError;
@@ -31,11 +32,17 @@ impl FolderLock {
             .truncate(false)
             .write(true)
             .mode(0o600)
+            // Opening a pipe that nobody reads would wait for ever.
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open(folder.join(LOCK_FILE))?;
+        if !file.metadata()?.is_file() {
+            let not_a_file = io::Error::other(format!("{LOCK_FILE} is not a regular file"));
+            return Err(not_a_file.into());
+        }
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self { _file: file }),
             Err(Errno::WOULDBLOCK) => Err(StoreError::OtherDaemon(folder.to_owned())),
-            Err(error) => Err(std::io::Error::from(error).into()),
+            Err(error) => Err(io::Error::from(error).into()),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::beside::{make_private, move_away};
+use super::beside::{check_kinds, make_private, move_away};
 use super::fallback::Fallback;
 use super::lock::FolderLock;
 use super::{
@@ -178,6 +178,7 @@ fn open_file(
     options: &StoreOptions,
     path: &Path,
 ) -> Result<(Connection, Vec<Connection>), StoreError> {
+    check_kinds(path)?;
     way_back::take_wanted(path)?;
     make_private(path);
     let writer = connect(path)?;
@@ -200,6 +201,7 @@ fn open_file(
 
 /// Opens `path` for reading and writing with the settings of a writer; a later gpud's file is refused untouched.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    check_kinds(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;

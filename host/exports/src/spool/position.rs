@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use crate::regular::check_regular;
+
 /// Name of the file.
 pub const FILE: &str = "delivered";
 const TEMPORARY: &str = "delivered.new";
@@ -23,10 +25,9 @@ pub struct Position {
 
 /// Reads the position. `None` where there is none, or it makes no sense: then everything is delivered once more.
 pub fn read(folder: &Path) -> Option<Position> {
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .open(folder.join(FILE))
-        .ok()?;
+    let path = folder.join(FILE);
+    check_regular(&path).ok()?;
+    let file = fs::OpenOptions::new().read(true).open(path).ok()?;
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     let (segment, offset) = text.strip_suffix('\n')?.split_once(' ')?;

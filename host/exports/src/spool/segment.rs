@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::line::{self, MAX_LINE};
-use crate::Record;
+use crate::{Record, regular::check_regular};
 
 /// The end of the names of files.
 const SUFFIX: &str = ".spool";
@@ -46,6 +46,7 @@ pub fn path(folder: &Path, number: u64) -> PathBuf {
 
 /// Makes a file that only gpud's user can read. With `replace` one that is there is emptied.
 pub fn create(path: &Path, replace: bool) -> io::Result<File> {
+    check_regular(path)?;
     OpenOptions::new()
         .write(true)
         .create(true)
@@ -72,6 +73,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<u64>> {
 /// that are no records is set aside, and its good lines are put into a new one of the same number.
 pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<OpenedSegment> {
     let path = path(folder, number);
+    check_regular(&path)?;
     let mut bytes = Vec::new();
     OpenOptions::new()
         .read(true)
@@ -149,9 +151,9 @@ pub type Lines = Vec<(Option<Record>, u64)>;
 
 /// Reads at most `max` lines from `offset`. A line that is no record has `None`: the disk changed it since it was written.
 pub fn read(folder: &Path, segment: &Segment, offset: u64, max: usize) -> io::Result<Lines> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .open(path(folder, segment.number))?;
+    let path = path(folder, segment.number);
+    check_regular(&path)?;
+    let mut file = OpenOptions::new().read(true).open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     let size = segment.bytes.saturating_sub(offset);
     let mut bytes = Vec::new();

@@ -125,6 +125,22 @@ fn a_write_that_was_cut_off_is_removed_and_said() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_stops_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = |name: &str| {
+        let made = std::process::Command::new("mkfifo")
+            .arg(folder.path().join(name))
+            .status();
+        assert!(made.unwrap().success());
+    };
+    pipe(position::FILE);
+    assert!(position::read(folder.path()).is_none());
+    pipe("0000000000000001.spool");
+    assert!(segment::open(folder.path(), 1, 0).is_err());
+    assert!(segment::create(&segment::path(folder.path(), 1), true).is_err());
+}
+
+#[test]
 fn a_damaged_file_is_set_aside_and_its_good_records_stay() {
     let folder = tempfile::tempdir().unwrap();
     let (mut spool, _) = open(folder.path());

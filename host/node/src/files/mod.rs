@@ -52,6 +52,10 @@ pub struct Files {
     /// For `/proc` and `/sys`: a dead network mount must never keep these from being read.
     kernel: HangPool,
     mounts: HangPool,
+    /// The same for checks that are not built in: one that asks a dead mount in ever new ways must never keep the built-in
+    /// checks from their files.
+    kernel_of_plugins: HangPool,
+    mounts_of_plugins: HangPool,
     devices: Arc<pci::Devices>,
 }
 
@@ -143,6 +147,8 @@ impl Files {
             deadline: DEFAULT_DEADLINE,
             kernel: HangPool::new("kernel-files", KERNEL_THREADS),
             mounts: HangPool::new("files", MOUNT_THREADS),
+            kernel_of_plugins: HangPool::new("plugin-kernel", KERNEL_THREADS),
+            mounts_of_plugins: HangPool::new("plugin-files", MOUNT_THREADS),
             devices: Arc::default(),
         }
     }
@@ -194,9 +200,13 @@ impl Files {
 
     /// Calls that a dead mount or driver still holds.
     pub fn stuck(&self) -> Vec<StuckCall> {
-        let mut stuck = self.kernel.stuck();
-        stuck.append(&mut self.mounts.stuck());
-        stuck
+        let pools = [
+            &self.kernel,
+            &self.mounts,
+            &self.kernel_of_plugins,
+            &self.mounts_of_plugins,
+        ];
+        pools.into_iter().flat_map(HangPool::stuck).collect()
     }
 
     /// The whole content of a file.
@@ -315,7 +325,7 @@ impl Files {
         let (tree, roots) = (Arc::clone(&self.tree), self.roots.clone());
         let calls = paths.iter().map(|path| format!("statvfs {path}")).collect();
         let label = format!("statvfs of {} paths", paths.len());
-        self.mounts
+        self.pool(false)
             .run_all(&label, calls, self.deadline, whole, move |index| {
                 let view = View {
                     tree: &tree,
@@ -334,6 +344,17 @@ impl Files {
         }
     }
 
+    /// Returns the threads for calls about `/proc` and `/sys` (`kernel`), or about anything else.
+    fn pool(&self, kernel: bool) -> &HangPool {
+        let of_plugin = |roots: &Roots| !roots.has_environments();
+        match (self.roots.as_ref().is_some_and(of_plugin), kernel) {
+            (false, true) => &self.kernel,
+            (false, false) => &self.mounts,
+            (true, true) => &self.kernel_of_plugins,
+            (true, false) => &self.mounts_of_plugins,
+        }
+    }
+
     /// Runs one operation where it may hang.
     async fn run<T: Send + 'static>(
         &self,
@@ -341,14 +362,16 @@ impl Files {
         path: &str,
         work: impl FnOnce(View<'_>, &str) -> Result<T, SourceError> + Send + 'static,
     ) -> Result<T, SourceError> {
+        // However it is spelled, so that a call that hangs is known again.
+        let shown = normalized(path).unwrap_or_else(|_| path.to_owned());
         let kernel = ["/proc", "/sys"].iter().any(|top| {
-            let below = path.strip_prefix(top);
+            let below = shown.strip_prefix(top);
             below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-        let pool = if kernel { &self.kernel } else { &self.mounts };
+        let pool = self.pool(kernel);
         let (tree, roots) = (Arc::clone(&self.tree), self.roots.clone());
         let owned = path.to_owned();
-        pool.run(&format!("{verb} {path}"), self.deadline, move || {
+        pool.run(&format!("{verb} {shown}"), self.deadline, move || {
             let view = View {
                 tree: &tree,
                 roots: roots.as_ref(),

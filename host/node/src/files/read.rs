@@ -20,6 +20,8 @@ use crate::error::SourceError;
 /// Paths kept while a pattern is resolved: far above a machine's process count, far below
 /// what would hurt.
 const MAX_WALKED: usize = 1 << 18;
+/// Bytes of these paths together: each can have 4 KiB, and a user can make as many long names as there is room for.
+const MAX_WALKED_BYTES: usize = 32 << 20;
 /// Bytes of all files of one pattern together; what comes after is too large, each for itself.
 pub const MAX_GLOB_BYTES: u64 = 64 << 20;
 /// Bytes asked for at a time.
@@ -279,6 +281,7 @@ impl<'a> View<'a> {
         while let Some(segment) = segments.next() {
             let is_last = segments.peek().is_none();
             let mut next = Vec::new();
+            let mut bytes = 0;
             for (parent, reach) in paths {
                 let names = match segment {
                     Segment::AnyDepth => {
@@ -301,6 +304,8 @@ impl<'a> View<'a> {
                     let reach = reach.as_ref().map(|reach| reach.step(&name));
                     let shown = reach.as_ref().is_none_or(Reach::leads_on);
                     if shown && path.len() <= MAX_PATH_BYTES {
+                        bytes += path.len();
+                        check_count(pattern, "bytes of candidates", bytes, MAX_WALKED_BYTES)?;
                         next.push((path, reach));
                     } else {
                         hidden = true;

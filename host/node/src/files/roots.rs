@@ -62,7 +62,7 @@ impl Roots {
         })
     }
 
-    /// The same for a built-in check, whose grants may reach `/proc/‹pid›/environ`.
+    /// The same for a built-in check, whose grants may reach `/proc/‹pid›/environ`, and which has threads of its own.
     #[must_use]
     pub fn with_environments(self) -> Self {
         Self {

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `/proc/kmsg` | reading takes the kernel's messages away from the system's log daemon |
 //! | `/proc/kcore`, `/proc/vmcore`, `/proc/kallsyms`, `/proc/kpage*`, `/proc/keys` | memory, addresses and keys of the kernel |
+//! | `/proc/sys/net/ipv4/tcp_fastopen_key`, `/proc/sys/net/ipv6/conf/*/stable_secret` | keys of the network |
 //! | of a process: `environ`, `auxv`, `mem`, `maps`, `smaps*`, `numa_maps`, `map_files`, `pagemap`, `clear_refs`, `stack`, `syscall` | its secrets and its memory |
 //! | of a process: `fd`, `fdinfo`, `root`, `cwd`, `exe` | ways into its files; only the number of open files is reported |
 //! | of gpud itself: all but what [`OWN_SHOWN`] names | its arguments and its state |
 //! | `/dev/mem`, `/dev/kmem`, `/dev/port`, `/dev/kmsg` | memory of the machine, the kernel log |
 //! | `/sys/kernel/debug`, `/sys/kernel/tracing`, `/sys/kernel/security` | files whose reading changes something |
-//! | `/etc/shadow`, `/etc/gshadow` and their copies, `/etc/security/opasswd`, `/etc/sudoers*`, `/etc/ssh/ssh_host_*_key`, `/etc/krb5.keytab` | secrets of the machine |
+//! | `/etc/shadow`, `/etc/gshadow`, `/etc/security/opasswd`, `/etc/sudoers`, `/etc/krb5.keytab`, and the copies beside them (`shadow-`, `shadow+`); all of `/etc/ssh/ssh_host_*` but the public keys; the copies in `/var/backups` | secrets of the machine |
+//! | `/etc/default/gpud*`, `/etc/sysconfig/gpud*` | the environment of gpud's own service |
 //! | any folder `.ssh` or `.gnupg` | secrets of people |
 //! | `/run/secrets` | credentials of gpud's own container |
 //! | `/var/lib/gpud`, and the data folder, token file and TLS key of this daemon | its secrets and what it runs |
@@ -23,9 +25,12 @@
 //! How much space is left on the filesystem that holds a path (`statvfs`) is reported for every path: it shows nothing of the
 //! file. The built-in check of GPU processes reads `environ` of other processes, never gpud's own.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
 
-use super::second_names::Identity;
+use super::{names, second_names::Identity};
 
 /// The part of a path that a caller wants to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,18 +103,25 @@ const FOLDERS: [&str; 10] = [
 ];
 /// The default folder of gpud's files.
 const DATA_FOLDER: &str = "/var/lib/gpud";
-/// Single files of `/etc`.
-const OF_ETC: [&str; 7] = [
+/// Single files of `/etc`, each with the copies beside it: programs write a new one under such a name and rename it
+/// (`shadow+`), or leave the old one (`shadow-`, `shadow.dpkg-old`).
+const OF_ETC: [&str; 8] = [
+    // The environment of gpud's own service, where secrets of its exports can be, and its specs.
+    "default/gpud",
     "gshadow",
-    "gshadow-",
     "krb5.keytab",
+    "security/nopasswd",
     "security/opasswd",
     "shadow",
-    "shadow-",
     "sudoers",
+    "sysconfig/gpud",
 ];
+/// Files of `/var/backups`, of which the system makes copies each day.
+const OF_BACKUPS: [&str; 2] = ["gshadow", "shadow"];
 /// Further files and folders of `/etc` whose second names are sealed.
-const ALSO_OF_ETC: [&str; 5] = [
+const ALSO_OF_ETC: [&str; 7] = [
+    "gshadow-",
+    "shadow-",
     "ssh/ssh_host_dsa_key",
     "ssh/ssh_host_ecdsa_key",
     "ssh/ssh_host_ed25519_key",
@@ -117,14 +129,17 @@ const ALSO_OF_ETC: [&str; 5] = [
     "sudoers.d",
 ];
 
+/// The end of the kernel's name for an open file that has lost its own, since another one was put into its place.
+const REPLACED: &str = " (deleted)";
+
 /// The sealed paths of one machine.
 #[derive(Debug, Clone, Default)]
 pub struct Sealed {
     /// gpud's own number on the machine's procfs; empty where that is not known.
     own_pid: String,
-    /// Files and folders of this daemon, absolute.
+    /// Files and folders of this daemon, absolute, as plugins name them.
     own_files: Vec<String>,
-    /// The same, as they were when they were named.
+    /// The same, as they were when this daemon started.
     own_identities: Vec<Identity>,
 }
 
@@ -147,7 +162,7 @@ impl Sealed {
             let real = std::fs::canonicalize(file).unwrap_or_else(|_| absolute.clone());
             for path in [absolute, real] {
                 if path != Path::new("/") {
-                    let path = path.to_string_lossy().into_owned();
+                    let path = names::shown(path.as_os_str().as_bytes()).into_owned();
                     self.own_identities.extend(Identity::of_path(&path));
                     self.own_files.push(path);
                 }
@@ -156,12 +171,16 @@ impl Sealed {
         self
     }
 
-    /// Returns the sealed files and folders of a live machine that can have second names. Those of `/etc` are looked up
-    /// at each call: programs replace these files. Blocks.
+    /// Returns the sealed files and folders of a live machine that can have second names. They are looked up at each call:
+    /// programs replace files of `/etc`, and a key that was renewed is another file, often under another name with a link
+    /// to it. Blocks.
     pub fn identities(&self) -> Vec<Identity> {
         let of_etc = OF_ETC.iter().chain(&ALSO_OF_ETC);
         let of_etc = of_etc.filter_map(|file| Identity::of_path(&format!("/etc/{file}")));
-        self.own_identities.iter().copied().chain(of_etc).collect()
+        let own = self.own_files.iter();
+        let own = own.filter_map(|file| Identity::of_path(file));
+        let before = self.own_identities.iter().copied();
+        before.chain(own).chain(of_etc).collect()
     }
 
     /// Whether a path, absolute and plain, is reached by no grant. `environments`: a built-in check may read those of
@@ -177,6 +196,8 @@ impl Sealed {
         if path.starts_with("/sys/") && !path.starts_with("/sys/kernel/") {
             return false;
         }
+        // A file that is replaced while it is opened stays sealed.
+        let path = path.strip_suffix(REPLACED).unwrap_or(path);
         let mut below = path.match_indices('/').filter_map(|(at, _)| path.get(at..));
         below.any(is_sealed_of_a_root)
             || self.own_files.iter().any(|own| is_below(path, own))
@@ -190,7 +211,7 @@ impl Sealed {
         let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
         let is_named_self = matches!(first, "self" | "thread-self");
         if !is_number && !is_named_self {
-            return PROC_SEALED.contains(&first);
+            return PROC_SEALED.contains(&first) || (first == "sys" && is_key_of_network(rest));
         }
         let (file, deeper) = of_process(rest);
         match file {
@@ -228,6 +249,14 @@ fn of_process(rest: &str) -> (&str, &str) {
     }
 }
 
+/// Whether a path below `/proc/sys` is that of a key by which the kernel recognises connections, or makes addresses.
+fn is_key_of_network(inside: &str) -> bool {
+    inside == "net/ipv4/tcp_fastopen_key"
+        || inside
+            .strip_prefix("net/ipv6/conf/")
+            .is_some_and(|rest| rest.ends_with("/stable_secret"))
+}
+
 fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -237,13 +266,33 @@ fn is_below(path: &str, folder: &str) -> bool {
 fn is_sealed_of_a_root(path: &str) -> bool {
     FOLDERS.iter().any(|folder| is_below(path, folder))
         || path.strip_prefix("/etc/").is_some_and(is_secret_of_etc)
+        || path
+            .strip_prefix("/var/backups/")
+            .is_some_and(|inside| is_one_of(inside, &OF_BACKUPS))
 }
 
 fn is_secret_of_etc(inside: &str) -> bool {
     let is_host_key = inside
         .strip_prefix("ssh/ssh_host_")
-        .is_some_and(|rest| rest.ends_with("_key"));
-    OF_ETC.contains(&inside) || is_below(inside, "sudoers.d") || is_host_key
+        .is_some_and(|rest| !rest.ends_with(".pub"));
+    is_host_key || is_one_of(inside, &OF_ETC)
+}
+
+/// Whether a path in a folder leads to one of its files, to a copy beside it, or below. The name of a copy goes on with what
+/// is no letter and no digit, or begins with what editors put there.
+fn is_one_of(inside: &str, files: &[&str]) -> bool {
+    files.iter().any(|&file| {
+        let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+        let inside = match folder {
+            "" => Some(inside),
+            folder => inside
+                .strip_prefix(folder)
+                .and_then(|rest| rest.strip_prefix('/')),
+        };
+        let rest =
+            inside.and_then(|inside| inside.trim_start_matches(['.', '#']).strip_prefix(name));
+        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    })
 }
 
 #[cfg(test)]

@@ -171,6 +171,44 @@ async fn lists_links_and_facts() {
 }
 
 #[tokio::test]
+async fn a_pattern_that_matches_many_long_paths_takes_no_memory_for_all_of_them() {
+    let (dir, files) = machine();
+    let deep = format!("/wide{}", format!("/{}", "d".repeat(250)).repeat(13));
+    write(dir.path(), &format!("{deep}/first"), "");
+    let folder = dir.path().join(deep.trim_start_matches('/'));
+    for number in 0..10_000 {
+        fs::write(folder.join(format!("{number:0>200}")), "").unwrap();
+    }
+    let answer = files.read_glob(&format!("{deep}/*"), KIB, 20_000).await;
+    assert!(
+        matches!(&answer, Err(SourceError::TooLarge { what, .. }) if what.starts_with("bytes of candidates")),
+        "{answer:?}"
+    );
+    let some = format!("{deep}/{}00*", "0".repeat(196));
+    let some = files.read_glob(&some, KIB, 20_000).await;
+    assert_eq!(some.map(|found| found.len()), Ok(100));
+}
+
+#[tokio::test]
+async fn checks_that_are_not_built_in_have_threads_of_their_own() {
+    let (_dir, files) = machine();
+    let everything = roots(&["/**"]);
+    let (plugin, builtin) = (
+        files.within(&everything),
+        files.within(&everything.with_environments()),
+    );
+    let threads = || (files.kernel.threads(), files.mounts.threads());
+    for path in ["/etc/secret", "/proc/1/status"] {
+        plugin.read(path, KIB).await.unwrap();
+    }
+    assert_eq!(threads(), (0, 0));
+    for path in ["/etc/secret", "/proc/1/status"] {
+        builtin.read(path, KIB).await.unwrap();
+    }
+    assert_eq!(threads(), (1, 1));
+}
+
+#[tokio::test]
 async fn entries_are_counted_per_directory() {
     let (_dir, files) = machine();
     let counts = files.count_entries("/proc/[0-9]*/fd", 10).await.unwrap();
@@ -188,8 +226,11 @@ async fn a_pipe_that_never_answers_times_out_and_the_rest_goes_on() {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
     let impatient = files.with_deadline(Duration::from_millis(50));
-    let answer = impatient.read("/etc/pipe", KIB).await;
-    assert!(matches!(answer, Err(SourceError::TimedOut { .. })));
+    // However it is named, it keeps one thread.
+    for path in ["/etc/pipe", "/etc//./pipe"] {
+        let answer = impatient.read(path, KIB).await;
+        assert!(matches!(answer, Err(SourceError::TimedOut { .. })));
+    }
     assert_eq!(
         files
             .stuck()
@@ -270,7 +311,7 @@ async fn the_space_of_many_paths_comes_in_their_order_and_within_the_grant() {
     let asked = paths.len();
     let answers = granted.statvfs_all(paths.to_vec(), DEFAULT_DEADLINE).await;
     // One, unless a busy machine keeps it waiting.
-    assert!(files.mounts.threads() < asked);
+    assert!(files.mounts_of_plugins.threads() < asked);
     let [etc, sys, none, process, gone, relative] = answers.try_into().unwrap();
     let one = files.statvfs("/etc").await.unwrap();
     assert_eq!(etc.unwrap().unwrap().total_bytes, one.total_bytes);

@@ -211,7 +211,10 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
     });
     let pipes =
         connect(&mut process, command.streams).map_err(|e| io_error(&name, "a pipe", &e))?;
-    process.process_group(0);
+    // A contained one begins a session, which has a group of its own.
+    if !command.contained {
+        process.process_group(0);
+    }
     let passed = script.as_ref().and_then(ScriptFile::passed);
     clean_start::prepare(&mut process, passed, command.contained);
     let child = process

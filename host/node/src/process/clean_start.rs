@@ -26,11 +26,16 @@ const OOM_SCORE: &CStr = c"/proc/self/oom_score_adj";
 const NEUTRAL: &[u8] = b"0";
 
 /// Has a child start with the default action for every signal, no blocked signal, a neutral OOM score, and no descriptors but
-/// the standard ones and `passed`. A contained one starts with umask 022 as well.
+/// the standard ones and `passed`. A contained one starts with umask 022 as well, and in a session of its own, so that nothing of
+/// it can join gpud's process group.
 pub fn prepare(process: &mut tokio::process::Command, passed: Option<RawFd>, is_contained: bool) {
     let clean = move || {
         reset_signals();
         if is_contained {
+            // SAFETY: changes this process alone. It fails for the leader of a group, which a new process is not.
+            if unsafe { libc::setsid() } < 0 {
+                return Err(io::Error::last_os_error());
+            }
             // SAFETY: takes and returns a number, and cannot fail.
             unsafe { libc::umask(UMASK) };
         }

@@ -1,8 +1,8 @@
 //! Runs a program or a bash script, and leaves nothing of it behind.
 //!
-//! Every run has a process group of its own. The group is killed at the deadline, when the main process ends (children
-//! left in the background, `nohup` ones too), and when the caller stops waiting. A child that left the group (`setsid`, a
-//! double fork) is ended as well: by the run's cgroup where there is one, and by what [`runs`] knows. Output is read all
+//! Every run has a process group of its own, and one of a plugin a session as well. The group is killed at the deadline, when
+//! the main process ends (children left in the background, `nohup` ones too), and when the caller stops waiting. A child that
+//! left the group (`setsid`, a double fork) is ended as well: by the run's cgroup where there is one, and by what [`runs`] knows. Output is read all
 //! the time and kept up to a bound; a child that holds the pipe open delays nothing. What gpud inherited when it was started
 //! (ignored signals, descriptors, umask, OOM score) does not reach a child: see `clean_start.rs`.
 
@@ -55,7 +55,8 @@ pub struct Command {
     pub max_output_bytes: usize,
     /// Whether stderr goes where stdout goes.
     pub streams: Streams,
-    /// Whether it is a script or program of a plugin: it gets a cgroup of its own where there are any, limits, and umask 022.
+    /// Whether it is a script or program of a plugin: it gets a session of its own, a cgroup where there are any, limits, and
+    /// umask 022.
     pub contained: bool,
     /// Whether what it writes also goes to gpud's own standard error while it runs, for the person at the command line.
     pub echo: bool,

@@ -13,7 +13,7 @@ pub struct Process {
     pub start: u64,
     /// It has ended and nobody has asked for its exit status.
     pub is_zombie: bool,
-    /// It is in gpud's own process group, in which gpud puts no run.
+    /// It is in gpud's own process group, in which gpud puts no run. One of a plugin cannot join it from its session.
     pub is_in_own_group: bool,
 }
 

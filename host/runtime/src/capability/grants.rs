@@ -149,10 +149,12 @@ impl Grants {
     }
 
     /// The same for a checker that is part of gpud. Where its grant says so it reads the environments of other processes,
-    /// which no grant of an operator reaches. Its component may import what only other checkers in it were granted.
+    /// which no grant of an operator reaches. Its files are read by threads of their own. Its component may import what only
+    /// other checkers in it were granted.
     #[must_use]
     pub fn of_builtin(mut self) -> Self {
         self.sysfs = self.sysfs.map(Roots::with_environments);
+        self.statvfs = self.statvfs.map(Roots::with_environments);
         self.shares_component = true;
         self
     }

@@ -38,8 +38,8 @@ use super::{
 };
 use crate::{
     node::{
-        local_file,
         system::{euid, glibc_version},
+        trusted,
     },
     store::{STATE_FILE, ask_for_copy},
 };
@@ -238,7 +238,7 @@ fn folder_of_daemon(options: &UpdateOptions, root: &Root) -> Result<PathBuf, Str
     if let Some(folder) = &options.data_dir {
         return Ok(folder.clone());
     }
-    let environment = local_file::read(&root.environment(), MAX_ENVIRONMENT).ok();
+    let environment = trusted::read(&root.environment(), MAX_ENVIRONMENT).ok();
     let folder = environment.and_then(|bytes| env_file::data_dir(&String::from_utf8_lossy(&bytes)));
     match folder {
         Some(folder) => Ok(folder.into()),

@@ -13,6 +13,8 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
     for path in [
         "/proc/kmsg",
         "/proc/kcore",
+        "/proc/sys/net/ipv4/tcp_fastopen_key",
+        "/proc/sys/net/ipv6/conf/eth0/stable_secret",
         "/proc/1/environ",
         "/proc/1/mem",
         "/proc/1/maps",
@@ -51,6 +53,30 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/host/sys/kernel/debug/x",
         "/var/lib/docker/overlay2/1/merged/etc/shadow",
         "/var/lib/docker/overlay2/1/merged/run/secrets/x",
+        // Copies that programs make while they write, and leave.
+        "/etc/shadow+",
+        "/etc/gshadow+",
+        "/etc/shadow.edit",
+        "/etc/shadow~",
+        "/etc/.shadow.swp",
+        "/etc/gshadow.dpkg-old",
+        "/etc/security/nopasswd",
+        "/etc/security/opasswd.old",
+        "/etc/sudoers.tmp",
+        "/etc/krb5.keytab.bak",
+        "/etc/ssh/ssh_host_rsa_key.Xa81yd",
+        "/var/backups/shadow.bak",
+        "/var/backups/gshadow.bak",
+        "/host/var/backups/shadow.bak",
+        // The environment of the service.
+        "/etc/default/gpud",
+        "/etc/default/gpud.bak",
+        "/etc/default/gpud.plugins.yaml",
+        "/etc/sysconfig/gpud",
+        // What was replaced since it was opened.
+        "/etc/shadow (deleted)",
+        "/etc/ssh/ssh_host_rsa_key (deleted)",
+        "/srv/gpud (deleted)",
     ] {
         assert!(sealed().holds(path, WantedPart::Inside, false), "{path}");
         assert!(!sealed().holds(path, WantedPart::Space, false), "{path}");
@@ -70,6 +96,8 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/proc/self/mountinfo",
         "/proc/self/net/tcp",
         "/proc/sys/kernel/pid_max",
+        "/proc/sys/net/ipv4/tcp_fastopen",
+        "/proc/sys/net/ipv6/conf/eth0/mtu",
         "/dev/shm/x",
         "/etc/passwd",
         "/etc/ssh/ssh_host_ed25519_key.pub",
@@ -81,6 +109,13 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/host/etc/passwd",
         "/srv/etc",
         "/srv/shadow",
+        "/etc/shadows",
+        "/etc/default/grub",
+        "/etc/default/gpudx",
+        "/etc/security/limits.conf",
+        "/etc/krb5.conf",
+        "/var/backups/passwd.bak",
+        "/var/backups/dpkg.status.0",
         "/var/lib/gpud2/x",
     ] {
         assert!(!sealed().holds(path, WantedPart::Inside, false), "{path}");

@@ -1,5 +1,7 @@
 //! What a grant lets a check see, and links that lead out of it.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
 use super::*;
 
 #[tokio::test]
@@ -240,6 +242,50 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
         text(files.read(&path(data.join("token")), KIB).await),
         "secret"
     );
+}
+
+#[tokio::test]
+async fn a_secret_that_was_renewed_is_sealed_under_its_new_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    write(&folder, "/archive/key1.pem", "secret");
+    fs::create_dir(folder.join("live")).unwrap();
+    let key = folder.join("live/key.pem");
+    symlink("../archive/key1.pem", &key).unwrap();
+    let files = Files::live_sealing(std::slice::from_ref(&key), None).unwrap();
+    let confined = files.within(&roots(&["/**"]));
+    // As tools for certificates do it: a new file, and the link leads there.
+    write(&folder, "/archive/key2.pem", "secret");
+    write(&folder, "/archive/cert2.pem", "no secret");
+    fs::remove_file(&key).unwrap();
+    symlink("../archive/key2.pem", &key).unwrap();
+    fs::hard_link(folder.join("archive/key2.pem"), folder.join("second-name")).unwrap();
+    for sealed in [
+        "live/key.pem",
+        "archive/key1.pem",
+        "archive/key2.pem",
+        "second-name",
+    ] {
+        let sealed = folder.join(sealed);
+        let answer = confined.read(sealed.to_str().unwrap(), KIB).await;
+        denied(answer, "no grant reaches that");
+    }
+    let plain = folder.join("archive/cert2.pem");
+    let answer = confined.read(plain.to_str().unwrap(), KIB).await;
+    assert_eq!(text(answer), "no secret");
+}
+
+#[tokio::test]
+async fn a_data_folder_whose_name_is_no_text_is_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let data = folder.join(OsStr::from_bytes(b"d\xffta"));
+    write(&data, "/token", "secret");
+    let files = Files::live_sealing(std::slice::from_ref(&data), None).unwrap();
+    let confined = files.within(&roots(&["/**"]));
+    let token = format!("{}/d\\xffta/token", folder.display());
+    denied(confined.read(&token, KIB).await, "no grant reaches that");
+    assert_eq!(text(files.read(&token, KIB).await), "secret");
 }
 
 /// A file or folder that is mounted in a second place, which only root can do.

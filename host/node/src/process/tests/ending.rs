@@ -57,6 +57,19 @@ async fn a_child_that_left_the_group_and_keeps_writing_is_not_waited_for() {
     wait_until_gone(&pid_in(&file).await);
 }
 
+/// The kernel lets a process join groups of its own session only. What is in gpud's group is not ended.
+#[tokio::test]
+async fn a_run_of_a_plugin_cannot_join_the_group_of_gpud() {
+    let session = "read -r stat < /proc/$$/stat; set -- ${stat##*) }; echo $(($4 - $$))";
+    for (contained, expected) in [(true, true), (false, false)] {
+        let mut command = bash(session);
+        command.contained = contained;
+        let output = run(command).await.unwrap();
+        let is_own = output.stdout == b"0\n";
+        assert_eq!(is_own, expected, "{output:?}");
+    }
+}
+
 #[tokio::test]
 async fn dropping_the_future_kills_and_reaps_the_group() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use super::{
     systemctl::{Systemctl, UnitState},
 };
 use crate::{
-    cli::options::DEFAULT_PLUGIN_SPECS,
+    cli::{data_dir, options::DEFAULT_PLUGIN_SPECS},
     component::builtin,
     node::{
         kmsg::{self, BootClock},
@@ -61,13 +61,20 @@ pub fn find(root: &Root, data_dir: &Path, environment: Option<&str>) -> Option<F
     let unit = trusted::read(&root.unit(), MAX_UNIT).ok();
     let unit = unit.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let unit = unit.filter(|text| is_unit_of_gpud(text));
-    let file = StateFile::open(&data_dir.join(STATE_FILE));
-    let has_events = file.and_then(|file| file.awaits_import()).unwrap_or(false);
+    let file = state_file(data_dir);
+    let has_events = file.is_some_and(|file| file.awaits_import().unwrap_or(false));
     (unit.is_some() || has_events).then(|| Former {
         unit,
         environment: environment.map(str::to_owned),
         has_events,
     })
+}
+
+/// Opens the state file to look at it, if no other user could put something else in its place: what is imported is written into
+/// it.
+fn state_file(data_dir: &Path) -> Option<StateFile> {
+    data_dir::check(data_dir).ok()?;
+    StateFile::open(&data_dir.join(STATE_FILE)).ok()
 }
 
 /// Returns true for a unit that starts a gpud and that `gpud up` did not write.
@@ -129,7 +136,7 @@ fn report(
         .find_map(|flag| flag.strip_prefix("--plugin-specs-file="))
         .unwrap_or(DEFAULT_PLUGIN_SPECS);
     let path = data_dir.join(STATE_FILE);
-    let hosted = StateFile::open(&path).and_then(|file| file.hosted());
+    let hosted = state_file(data_dir).and_then(|file| file.hosted().ok());
     Report {
         was_active: state == UnitState::Active,
         unit: former.unit.is_some().then(|| root.unit()),

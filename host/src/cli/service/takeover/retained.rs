@@ -26,6 +26,7 @@ const VERSION: Duration = Duration::from_secs(30);
 /// Finds GPUd's program among those that an installation replaced: it does not name a contract with its version.
 pub async fn program_of_gpud(root: &Root) -> Option<PathBuf> {
     let path = root.join(REPLACED);
+    process::check_program(&path).await.ok()?;
     let argv = vec![path.clone().into_os_string(), OsString::from("--version")];
     let output = process::run(Command::new(Program::Argv(argv), VERSION))
         .await

@@ -1,6 +1,7 @@
 //! Stores that cannot be written, and go on in memory.
 
 use super::*;
+use crate::StateFile;
 
 /// Runs `work` in a thread that may not write what belongs to root.
 fn unprivileged<T: Send>(work: impl FnOnce() -> T + Send) -> T {
@@ -64,6 +65,32 @@ async fn a_folder_that_cannot_be_and_a_full_disk_degrade_too() {
     // One page is too little for the tables, in memory as well: this is the one that says so.
     let full = Store::open(no_space).unwrap_err();
     assert!(matches!(full, StoreError::DiskFull(_)), "{full}");
+}
+
+#[tokio::test]
+async fn a_pipe_in_the_place_of_a_file_stops_nobody() {
+    for name in [
+        "gpud.lock",
+        "gpud.state",
+        "gpud.state-journal",
+        "gpud.state-wal",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fill(folder.path()).await;
+        let pipe = folder.path().join(name);
+        let _ = fs::remove_file(&pipe);
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        let opened = Store::open(options(folder.path())).unwrap();
+        assert!(opened.degraded.is_some(), "{name}");
+        assert_eq!(opened.set_aside, None, "{name}");
+        insert(&opened.store, "c", event(1, "e", "m")).await;
+        assert!(!messages(&opened.store, "c").await.is_empty());
+        if name != "gpud.lock" {
+            let looked_into = StateFile::open(&state_file(folder.path()));
+            assert!(looked_into.is_err(), "{name}");
+        }
+    }
 }
 
 #[tokio::test]
