@@ -71,7 +71,7 @@ impl FileWatch {
     pub fn new() -> Self {
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
             .map_err(io::Error::from)
-            .and_then(register);
+            .and_then(crate::async_fd::register);
         if let Err(error) = &inotify {
             tracing::warn!("files are looked at every {IMPATIENCE:?}: no inotify: {error}");
         }
