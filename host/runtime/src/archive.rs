@@ -87,12 +87,12 @@ struct Record {
 
 /// The code of one component.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(super) struct ArchivedCode {
     all: Arc<Vec<u8>>,
     place: Range<usize>,
 }
 
-impl Deref for Code {
+impl Deref for ArchivedCode {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -152,7 +152,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub(super) fn code(&self, key: Key) -> Result<Option<Code>, ArchiveError> {
+    pub(super) fn code(&self, key: Key) -> Result<Option<ArchivedCode>, ArchiveError> {
         let Some(record) = self.records.get(&key) else {
             let mut known = self.records.keys();
             return match known.any(|known| known.component == key.component) {
@@ -165,7 +165,7 @@ impl Archive {
         if Sum::from(Sha256::digest(code)) != record.sum {
             return Err(Damaged("code"));
         }
-        Ok(Some(Code { all, place }))
+        Ok(Some(ArchivedCode { all, place }))
     }
 
     /// Unpacks the code of all components, unless it is unpacked.
