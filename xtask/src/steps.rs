@@ -3,12 +3,14 @@
 use std::{
     env,
     ffi::OsString,
+    fs::{self, File},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, ExitStatus, Stdio},
+    thread,
     time::Instant,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 /// Makes Clippy the compiler of the workspace's crates. Lints then cost no second compilation of the dependencies, which
 /// `cargo clippy` asks for.
@@ -23,6 +25,19 @@ pub const LINTS: [(&str, &str); 2] = [
 
 /// Exit status of a check that could not be run here.
 const NOT_RUN: i32 = 77;
+
+/// A check by a script: the step's name, the script, its arguments.
+pub type Check<'a> = (&'a str, &'a str, Vec<&'a str>);
+
+/// Says how a check by a script ended.
+fn judge(step: &str, script: &str, status: ExitStatus, started: Instant) -> Result<()> {
+    match status.code() {
+        Some(0) => eprintln!("xtask: {step}: {} s", started.elapsed().as_secs()),
+        Some(NOT_RUN) => eprintln!("xtask: {step}: NOT RUN, see above"),
+        _ => bail!("{step} failed ({script}: {status})"),
+    }
+    Ok(())
+}
 
 /// Cargo in this workspace.
 pub struct Cargo {
@@ -71,17 +86,59 @@ impl Cargo {
     pub fn check_if_possible(&self, step: &str, script: &str, arguments: &[&str]) -> Result<()> {
         eprintln!("xtask: {step} …");
         let started = Instant::now();
-        let status = Command::new(self.workspace.join(script))
-            .args(arguments)
-            .current_dir(&self.workspace)
+        let mut command = self.script(script, arguments);
+        let status = command
             .status()
             .with_context(|| format!("running {script}"))?;
-        match status.code() {
-            Some(0) => eprintln!("xtask: {step}: {} s", started.elapsed().as_secs()),
-            Some(NOT_RUN) => eprintln!("xtask: {step}: NOT RUN, see above"),
-            _ => bail!("{step} failed ({script}: {status})"),
-        }
-        Ok(())
+        judge(step, script, status, started)
+    }
+
+    /// Runs lists of such checks side by side, those of a list one after the other. The output of each is shown as a whole
+    /// when it ends. Returns all failures.
+    pub fn check_side_by_side(&self, lists: &[Vec<Check<'_>>]) -> Vec<Result<()>> {
+        let one_list = &|number: usize, list: &[Check<'_>]| -> Vec<Result<()>> {
+            let output = self.target_dir().join(format!("checks-{number}.log"));
+            list.iter()
+                .map(|check| self.check_into(check, &output))
+                .collect()
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = lists
+                .iter()
+                .enumerate()
+                .map(|(number, list)| scope.spawn(move || one_list(number, list.as_slice())))
+                .collect();
+            let ended = running.into_iter().flat_map(|list| {
+                let failed = || vec![Err(anyhow!("a list of checks ended unexpectedly"))];
+                list.join().unwrap_or_else(|_| failed())
+            });
+            ended.collect()
+        })
+    }
+
+    /// Runs one check, whose output passes through a file.
+    fn check_into(&self, check: &Check<'_>, output: &Path) -> Result<()> {
+        let (step, script, arguments) = check;
+        eprintln!("xtask: {step} …");
+        let started = Instant::now();
+        let file = File::create(output).with_context(|| output.display().to_string())?;
+        let status = self
+            .script(script, arguments)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .status()
+            .with_context(|| format!("running {script}"))?;
+        let text = fs::read(output).with_context(|| output.display().to_string())?;
+        // One call, so that it stays together.
+        eprint!("{}", String::from_utf8_lossy(&text));
+        judge(step, script, status, started)
+    }
+
+    fn script(&self, script: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.workspace.join(script));
+        command.args(arguments).current_dir(&self.workspace);
+        command
     }
 
     /// Runs a binary of the release build, without any announcement.

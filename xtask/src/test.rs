@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     fuzz, page, setup,
-    steps::{Cargo, LINTS},
+    steps::{Cargo, Check, LINTS},
 };
 
 /// Failures of steps that do not need each other: all of them run, so that one run of CI names everything that is wrong.
@@ -64,31 +64,9 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         ],
         &[lints, flags, ("RUST_TEST_THREADS", &threads)],
     ));
-    let gpud = &gpud(cargo)?;
-    requests(cargo, gpud, &mut failures);
-    for (step, script, arguments) in [
-        ("vendor packs", "packs/test.sh", vec![gpud.as_str()]),
-        (
-            "rules and dashboards",
-            "deploy/prometheus/test.sh",
-            vec![gpud],
-        ),
-        ("install.sh", "tests/install/run.sh", vec![]),
-        (
-            "what a machine keeps from gpud",
-            "tests/surroundings/run.sh",
-            vec![gpud],
-        ),
-        (
-            "rights of a pod, one by one",
-            "tests/surroundings/pod.sh",
-            vec![gpud],
-        ),
-        ("rows and objects", "tests/rows/run.sh", vec!["export"]),
-        ("rows on a machine", "tests/rows/run.sh", vec![gpud]),
-        ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
-    ] {
-        failures.note(cargo.check_if_possible(step, script, &arguments));
+    let gpud = gpud(cargo)?;
+    for result in cargo.check_side_by_side(&scripts(&gpud)) {
+        failures.note(result);
     }
     failures.note(cargo.run_with(
         "examples in the documentation",
@@ -210,18 +188,45 @@ fn gpud(cargo: &Cargo) -> Result<String> {
     Ok(gpud.to_owned())
 }
 
-/// The built daemon under requests from outside: those of GPUd's client, and those that its own description allows.
-fn requests(cargo: &Cargo, gpud: &str, failures: &mut Failures) {
-    for (step, what) in [
-        ("requests of GPUd's Go client", "client"),
-        ("steps of GPUd's end-to-end suite", "suite"),
-        ("GPUd's own suite", "published"),
-    ] {
-        failures.note(cargo.check_if_possible(step, "tests/go-client/run.sh", &[what, gpud]));
-    }
-    failures.note(cargo.check_if_possible(
-        "API against its description",
-        "tests/api-fuzz/run.sh",
-        &[gpud],
-    ));
+/// Checks of the built daemon by scripts, in two lists that take about as long: one of requests from outside, those of GPUd's
+/// client and those that its own description allows; one of what it meets on machines. Most of them wait most of the time.
+fn scripts(gpud: &str) -> [Vec<Check<'_>>; 2] {
+    let client = "tests/go-client/run.sh";
+    let requests = vec![
+        ("requests of GPUd's Go client", client, vec!["client", gpud]),
+        (
+            "steps of GPUd's end-to-end suite",
+            client,
+            vec!["suite", gpud],
+        ),
+        ("GPUd's own suite", client, vec!["published", gpud]),
+        (
+            "API against its description",
+            "tests/api-fuzz/run.sh",
+            vec![gpud],
+        ),
+        (
+            "rules and dashboards",
+            "deploy/prometheus/test.sh",
+            vec![gpud],
+        ),
+        ("rows and objects", "tests/rows/run.sh", vec!["export"]),
+        ("rows on a machine", "tests/rows/run.sh", vec![gpud]),
+    ];
+    let machines = vec![
+        ("vendor packs", "packs/test.sh", vec![gpud]),
+        ("install.sh", "tests/install/run.sh", vec![]),
+        (
+            "what a machine keeps from gpud",
+            "tests/surroundings/run.sh",
+            vec![gpud],
+        ),
+        (
+            "rights of a pod, one by one",
+            "tests/surroundings/pod.sh",
+            vec![gpud],
+        ),
+        ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
+    ];
+    [requests, machines]
 }
