@@ -291,8 +291,9 @@ impl Tree {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let resolve = ResolveFlags::NO_MAGICLINKS | ResolveFlags::CACHED;
         let relative = path.trim_start_matches('/');
+        // To the kernel an empty name is not there; it is the root folder.
         let opened = rustix::fs::openat2(&self.root, relative, flags, Mode::empty(), resolve);
-        matches!(opened, Err(Errno::NOENT))
+        !relative.is_empty() && matches!(opened, Err(Errno::NOENT))
     }
 
     /// Opens a file of the live machine's `/proc` that no link leads to, or of its `/sys`, that nothing is mounted over.

@@ -212,6 +212,9 @@ async fn what_the_name_cache_knows_to_be_absent_needs_no_thread() {
     // It is seen at once when it appears.
     std::fs::write(&path, "there").unwrap();
     assert_eq!(text(files.read(&path, KIB).await), "there");
+    for path in ["/", "/proc", "/tmp"] {
+        assert!(files.stat(path).await.is_ok(), "{path}");
+    }
     // A copy of a machine is asked on threads.
     let (_dir, copied) = machine();
     assert!(!copied.tree.is_known_absent("/none", None));
