@@ -201,23 +201,26 @@ impl Zig {
 
 /// Builds a gpud of this machine that compiles for all processors.
 pub fn cross_compiler(cargo: &Cargo) -> Result<PathBuf> {
-    // In a folder of its own: other features mean another build of all that depends on them.
+    // In a folder of its own: other features mean another build of all that depends on them. Not a release, and without
+    // exports: it compiles a few components once, and what it makes is the same.
     let tools = cargo.target_dir().join("cross");
     let folder = tools
         .to_str()
         .context("the target folder's name is no text")?;
     let build = [
         "build",
-        "--release",
         "--package",
         "gpud",
+        "--bin",
+        "gpud",
+        "--no-default-features",
         "--features",
         "cross",
         "--target-dir",
         folder,
     ];
     cargo.run("build a gpud that compiles for it", &build)?;
-    Ok(tools.join("release/gpud"))
+    Ok(tools.join("debug/gpud"))
 }
 
 /// Puts an archive behind a program, in place of one that is there. The program is replaced as a whole or not at all.
