@@ -9,7 +9,7 @@
 set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
 gpud=$(realpath -e -- "$1")
-mock=${2:-$(dirname -- "$gpud")/libgpud_nvml_mock.so}
+mock=${2:-${GPUD_TEST_NVML_MOCK:-$(dirname -- "$gpud")/libgpud_nvml_mock.so}}
 [[ -e $mock ]] || mock=$(dirname -- "$gpud")/deps/libgpud_nvml_mock.so
 not_run() {
     echo "NOT RUN: $*" >&2

@@ -23,6 +23,9 @@ pub const LINTS: [(&str, &str); 2] = [
     ),
 ];
 
+/// Names the library that replaces NVML in checks by scripts.
+const NVML_MOCK: &str = "GPUD_TEST_NVML_MOCK";
+
 /// Exit status of a check that could not be run here.
 const NOT_RUN: i32 = 77;
 
@@ -138,6 +141,11 @@ impl Cargo {
     fn script(&self, script: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.workspace.join(script));
         command.args(arguments).current_dir(&self.workspace);
+        // Most scripts look for it beside the binary, and the one with compiled code is in another folder.
+        let mock = self.target_dir().join("debug/deps/libgpud_nvml_mock.so");
+        if env::var_os(NVML_MOCK).is_none() && mock.is_file() {
+            command.env(NVML_MOCK, mock);
+        }
         command
     }
 

@@ -1,6 +1,6 @@
 //! The tests: what CI runs, and what takes long.
 
-use std::{num::NonZero, thread};
+use std::{fs, num::NonZero, path::Path, thread};
 
 use anyhow::{Context, Result, bail};
 
@@ -179,9 +179,17 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
     Ok(())
 }
 
-/// The debug build that the tests have left.
+/// The debug build that the tests have left: with the compiled code of its checks where end-to-end tests made that, since
+/// each daemon would compile them otherwise.
 fn gpud(cargo: &Cargo) -> Result<String> {
-    let gpud = cargo.target_dir().join("debug").join("gpud");
+    let target = cargo.target_dir();
+    let built = target.join("debug/gpud");
+    let with_code = target.join("tmp/gpud");
+    let changed = |path: &Path| fs::metadata(path).and_then(|facts| facts.modified()).ok();
+    let gpud = match changed(&with_code) > changed(&built) {
+        true => with_code,
+        false => built,
+    };
     let gpud = gpud
         .to_str()
         .context("the target folder's name is no text")?;
