@@ -105,14 +105,16 @@ mod tests {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let folder = tempfile::tempdir().unwrap();
         let cargo = Cargo::at(workspace);
-        let made = package(&cargo, "9.0.0", 0, &folder.path().join("work")).unwrap();
-        assert_eq!(made.0, "gpud-sdk-rust-crates-9.0.0.tar.gz");
+        let version = env!("CARGO_PKG_VERSION");
+        let made = package(&cargo, version, 0, &folder.path().join("work")).unwrap();
+        let name = format!("gpud-sdk-rust-crates-{version}");
+        assert_eq!(made.0, format!("{name}.tar.gz"));
         let mut archive = tar::Archive::new(GzDecoder::new(made.1.as_slice()));
         let entries = archive.entries().unwrap();
         let paths: BTreeSet<PathBuf> = entries
             .map(|entry| entry.unwrap().path().unwrap().into_owned())
             .collect();
-        let top = Path::new("gpud-sdk-rust-crates-9.0.0");
+        let top = Path::new(&name);
         let crates: BTreeSet<&Path> = paths
             .iter()
             .filter(|path| path.parent() == Some(top))
