@@ -27,8 +27,9 @@ fn ok(folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
+/// One test: a pack of a Rust plugin uses the crates that are built for the plugin, which takes a minute.
 #[test]
-fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
+fn a_new_rust_plugin_and_a_new_pack_build_test_and_run_at_once() {
     let home = tempfile::tempdir().unwrap();
     ok(home.path(), &["new", "--lang", "rust", "memory-check"]);
     let folder = home.path().join("memory-check");
@@ -42,6 +43,8 @@ fn a_new_rust_plugin_builds_tests_and_runs_at_once() {
         .output()
         .unwrap();
     assert!(checked.status.success());
+    let elsewhere = tempfile::tempdir().unwrap();
+    a_new_pack_builds_outside_of_the_repository(elsewhere.path(), &folder.join("target"));
 }
 
 fn a_project_is_built_and_tested(folder: &Path) {
@@ -138,20 +141,20 @@ fn a_running_daemon_loads_it(home: &Path, folder: &Path) {
     });
 }
 
-#[test]
-fn a_new_pack_builds_and_tests_outside_of_the_repository() {
-    let home = tempfile::tempdir().unwrap();
+fn a_new_pack_builds_outside_of_the_repository(home: &Path, built_crates: &Path) {
     let made = gpud()
         .args(["pack", "new", "acme-boards"])
-        .current_dir(home.path())
+        .current_dir(home)
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
-    let folder = home.path().join("acme-boards");
+    let folder = home.join("acme-boards");
+    let plugin = folder.join("plugins/acme-boards-fans");
+    fs::rename(built_crates, plugin.join("target")).unwrap();
     let built = Command::new(folder.join("build.sh"))
         .env("GPUD", env!("CARGO_BIN_EXE_gpud"))
         .env_remove("CARGO_TARGET_DIR")
-        .current_dir(home.path())
+        .current_dir(home)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&built.stdout).into_owned();
