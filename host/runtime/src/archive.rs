@@ -168,6 +168,12 @@ impl Archive {
         Ok(Some(ArchivedCode { all, place }))
     }
 
+    /// Returns the names of all other code for the same engine.
+    pub(super) fn others(&self, key: Key) -> impl Iterator<Item = Key> {
+        let keys = self.records.keys().copied();
+        keys.filter(move |other| other.engine == key.engine && *other != key)
+    }
+
     /// Unpacks the code of all components, unless it is unpacked.
     fn unpacked(&self) -> Result<Arc<Vec<u8>>, ArchiveError> {
         // Another caller that needs it at the same time waits here.

@@ -16,7 +16,10 @@ use std::{
     fs, io,
     os::fd::AsRawFd as _,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -54,6 +57,8 @@ pub struct Cache {
     /// `None` where no folder can be used.
     folder: Option<Folder>,
     archive: Option<Archive>,
+    /// Code of the archive is unpacked by one caller at a time.
+    unpacking: Mutex<()>,
     compiler: Compiler,
     turns: tokio::sync::Semaphore,
     compiled: AtomicU64,
@@ -90,6 +95,7 @@ impl Cache {
         Self {
             folder,
             archive,
+            unpacking: Mutex::default(),
             compiler,
             turns: tokio::sync::Semaphore::new(parallel()),
             compiled: AtomicU64::new(0),
@@ -154,9 +160,15 @@ impl Cache {
     }
 
     /// Returns what gpud's own binary has, if it is intact and fits the engine. It is put into the folder, where the kernel
-    /// can share and drop its pages.
+    /// can share and drop its pages, and so is the code of the other components that is unpacked with it.
     fn archived(&self, engine: &Engine, key: Key) -> Option<Component> {
-        let code = match self.archive.as_ref()?.code(key) {
+        let archive = self.archive.as_ref()?;
+        let _one = (self.unpacking.lock()).unwrap_or_else(PoisonError::into_inner);
+        // Another caller may have put it there.
+        if let Some(component) = self.cached(engine, key) {
+            return Some(component);
+        }
+        let code = match archive.code(key) {
             Ok(code) => code?,
             Err(error) => {
                 if !self.archive_reported.swap(true, Ordering::Relaxed) {
@@ -166,13 +178,17 @@ impl Cache {
             }
         };
         if let Some(folder) = self.folder.as_ref().filter(|folder| !folder.is_full()) {
-            let part = folder.temporary_file("cwasm");
-            let entry = folder.entry(key);
-            let remove_part = RemoveOnDrop(&part);
-            let placed =
-                output::write_private(&part, &code).and_then(|()| publish(&part, &entry, &code));
-            drop(remove_part);
-            if let (Ok(()), Ok(component)) = (placed, self.load(engine, folder, &entry)) {
+            for other in archive.others(key) {
+                if !folder.entry(other).exists()
+                    && let Ok(Some(code)) = archive.code(other)
+                {
+                    // A folder that cannot take it says so when that component is loaded.
+                    let _ = folder.place(other, &code);
+                }
+            }
+            let placed = folder.place(key, &code);
+            let loaded = self.load(engine, folder, &folder.entry(key));
+            if let (Ok(()), Ok(component)) = (placed, loaded) {
                 return Some(component);
             }
         }
@@ -330,6 +346,14 @@ impl Folder {
         self.own
             .path()
             .join(format!("{}-{engine:016x}.cwasm", hex(&component)))
+    }
+
+    /// Puts code into the folder, under its name.
+    fn place(&self, key: Key, code: &[u8]) -> io::Result<()> {
+        let part = self.temporary_file("cwasm");
+        let _remove = RemoveOnDrop(&part);
+        output::write_private(&part, code)?;
+        publish(&part, &self.entry(key), code)
     }
 
     fn temporary_file(&self, kind: &str) -> PathBuf {

@@ -16,8 +16,12 @@ fn open(folder: &Path) -> Cache {
 
 /// One whose archive has this code.
 fn with_code(home: &Path, key: Key, code: Vec<u8>) -> Cache {
+    with_codes(home, &[(key, code)])
+}
+
+fn with_codes(home: &Path, codes: &[(Key, Vec<u8>)]) -> Cache {
     let path = home.join("gpud");
-    let archive = archive::write(&[(key, code)]).unwrap();
+    let archive = archive::write(codes).unwrap();
     fs::write(&path, [b"program".as_slice(), &archive].concat()).unwrap();
     let archive = Archive::open(Parts::open(&path).unwrap()).unwrap();
     Cache::with_archive(&home.join("cache"), Compiler::InProcess, archive)
@@ -90,6 +94,30 @@ async fn code_of_the_binary_is_put_into_the_folder_and_not_compiled() {
         .await;
     loaded.unwrap();
     assert_eq!(cache.compiled(), 1, "the archive knows no plugin");
+}
+
+/// All of it is unpacked for the first, and unpacking takes longest.
+#[tokio::test]
+async fn the_first_use_of_the_binarys_code_puts_all_of_it_into_the_folder() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let code = compiler::compile(&wasm()).unwrap();
+    let used = key(&engine, Wasm::Bytes(&wasm()));
+    let other = Key {
+        component: [7; 32],
+        ..used
+    };
+    let foreign = Key {
+        engine: !used.engine,
+        ..other
+    };
+    let codes = [used, other, foreign].map(|key| (key, code.clone()));
+    let cache = with_codes(home.path(), &codes);
+    component(&cache, &engine).await.unwrap();
+    let folder = cache.folder.as_ref().unwrap();
+    assert!(folder.entry(other).exists());
+    assert!(!folder.entry(foreign).exists(), "of another engine");
+    assert_eq!(cache.compiled(), 0);
 }
 
 /// The umask of a service or a shell does not open code to others, which would have it compiled at each start.
