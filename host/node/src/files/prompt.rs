@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `/proc` files of [`FILES`], `/proc/sys/kernel`, `/proc/sys/net` | counters and settings of the kernel's own (`fs/proc`, `kernel/sysctl.c`); the mount table prints memory, also for mounts that hang (`fs/proc_namespace.c`) |
 //! | names, links and absent files of `/sys` | kernfs has its tree in memory, and asks a driver only for what is in a file (`fs/kernfs/dir.c`, `file.c`) |
-//! | `/sys` folders of [`FOLDERS`] | counters of the kernel's own: `drivers/base/{cpu,node}.c`, `drivers/edac`, `mm` |
+//! | `/sys` folders of [`FOLDERS`]; `thermal_throttle` of processors | counters of the kernel's own: `drivers/base/node.c`, `drivers/edac`, `mm`; `arch/x86/kernel/cpu/mce/therm_throt.c` |
 //! | `/sys/class/net/‹interface›` attributes of [`INTERFACE`], `statistics/*` | `net/core/net-sysfs.c` prints the first from memory; a driver must give statistics without sleeping (`Documentation/networking/netdevices.rst`, `ndo_get_stats`) |
 //! | other absent files | the kernel says so with `RESOLVE_CACHED` only where its name cache knows, also of a network filesystem (`fs/namei.c`, `LOOKUP_CACHED`) |
 
@@ -38,20 +38,21 @@ pub const FILES: [&str; 12] = [
     "/proc/vmstat",
 ];
 /// Folders with all that is below them.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 6] = [
     "/proc/sys/kernel/",
     "/proc/sys/net/",
-    "/sys/devices/system/cpu/",
     "/sys/devices/system/edac/",
     "/sys/devices/system/machinecheck/",
     "/sys/devices/system/node/",
     "/sys/kernel/mm/",
 ];
-/// For the current frequency of a processor some drivers ask the firmware.
-const ASKS_FIRMWARE: &str = "_cur_freq";
-/// Attributes of a network interface. Not `carrier`, `speed` and `duplex`: they wait for the lock of all interfaces.
-const INTERFACE: [&str; 7] = [
-    "address",
+/// The one file below them for which a driver is asked.
+const ASKS_DRIVER: &str = "/sdram_scrub_rate";
+/// Folder of the processors. For much that is in it (frequencies, `acpi_cppc`) drivers or the firmware are asked.
+const PROCESSORS: &str = "/sys/devices/system/cpu/";
+/// Attributes of a network interface. Not `carrier`, `speed` and `duplex`: they wait for the lock of all interfaces; nor
+/// `address`, which waits for a driver that sets it.
+const INTERFACE: [&str; 6] = [
     "carrier_changes",
     "carrier_down_count",
     "carrier_up_count",
@@ -63,7 +64,8 @@ const INTERFACE: [&str; 7] = [
 /// Whether what is in a file is in the kernel's memory.
 fn is_prompt(path: &str) -> bool {
     FILES.contains(&path)
-        || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(ASKS_FIRMWARE))
+        || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(ASKS_DRIVER))
+        || (path.starts_with(PROCESSORS) && path.contains("/thermal_throttle/"))
         || is_of_interface(path)
 }
 
@@ -222,6 +224,9 @@ mod tests {
             "/proc/1/stat",
             "/proc/net/tcp",
             "/sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq",
+            "/sys/devices/system/cpu/cpu0/acpi_cppc/feedback_ctrs",
+            "/sys/devices/system/edac/mc/mc0/sdram_scrub_rate",
+            "/sys/class/net/eth0/address",
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
             "/sys/class/hwmon/hwmon0/temp1_input",
             "/sys/class/net/eth0/carrier",
