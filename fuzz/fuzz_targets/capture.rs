@@ -61,13 +61,17 @@ impl Select for Every {
 
 /// In bounded memory, the same is read.
 fn check_sifted(capture: &Capture, bytes: &[u8]) {
-    let mut sifted = capture::sift(bytes, NOW, &BERLIN, &mut Every).expect("a log");
-    assert_eq!(sifted.overview.logs.len(), capture.logs.len());
+    let mut messages = capture::read_selected(bytes, NOW, &BERLIN, &mut Every).expect("a log");
+    assert_eq!(messages.overview.logs.len(), capture.logs.len());
     for (number, log) in capture.logs.iter().enumerate() {
-        let overview = sifted.overview.logs.get(number).expect("one for each log");
+        let overview = messages
+            .overview
+            .logs
+            .get(number)
+            .expect("one for each log");
         assert_eq!(overview.boots, log.boots.len());
         assert_eq!(overview.boot_times.len() + 1, log.boots.len());
-        let selected = sifted.take(number).into_iter().flatten();
+        let selected = messages.take(number).into_iter().flatten();
         let messages: Vec<_> = selected.map(|selected| selected.message).collect();
         assert!(messages.is_empty() || messages == log.messages);
     }

@@ -2,12 +2,13 @@
 //!
 //! [`read()`] takes what `dmesg`, `journalctl -k`, a syslog daemon, a log collector or `cat /dev/kmsg` wrote and gives the
 //! messages as the kernel log itself would have, for each host in the order of the file; lines of one message are joined
-//! with `\x0a`. [`sift()`] does the same for a file of any size, and gives only the messages that somebody wants. The format of each line is detected separately: first the common formats (`line`),
-//! then any prefix before a kernel message (`prefixed`). What is no log is passed over and counted.
+//! with `\x0a`. [`read_selected()`] does the same for a file of any size, and retains only the messages that the caller
+//! selects. The format of each line is detected separately: first the common formats (`line`), then any prefix before a
+//! kernel message (`prefixed`). Lines that are no log are skipped and counted.
 //!
 //! A file is read as a stream; compressed files and UTF-16 are decoded on the way (`source`). Each line becomes a message
-//! (`reader`), the hosts and their times are followed (`survey`, `tracker`), and once the end is known every message can be
-//! dated (`timeline`). Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
+//! (`reader`), the hosts and their times are followed (`file_tracker`, `tracker`), and once the end is known every message
+//! can be dated (`timeline`). Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
 
 #![cfg_attr(
     test,
@@ -20,11 +21,13 @@ use gpud_node as node;
 mod blocks;
 mod boots;
 mod calendar;
+mod dedup;
 mod dmesg_json;
 mod driver_lines;
 mod error;
 mod escape;
 mod file;
+mod file_tracker;
 mod format;
 mod header;
 mod hosts;
@@ -41,23 +44,21 @@ mod priority;
 mod reader;
 mod sample;
 mod scan;
-mod sift;
+mod select;
 mod source;
 mod stamp;
-mod survey;
-mod thin;
 mod timeline;
 mod tracker;
 mod utf16;
 
 use jiff::tz::TimeZone;
 
-use self::{calendar::Calendar, hosts::Hosts, survey::Survey};
+use self::{calendar::Calendar, file_tracker::FileTracker, hosts::Hosts};
 pub use self::{
     error::CaptureError,
     format::Format,
     overview::{LogOverview, Overview},
-    sift::{Select, Selected, Selection, Sifted, sift},
+    select::{Select, Selected, SelectedMessages, Selection, read_selected},
 };
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
@@ -155,7 +156,7 @@ struct Context<'z> {
 /// # Errors
 /// The file is binary or packed in a way that is not read, or larger than the limits.
 pub fn read(bytes: &[u8], now: UnixMillis, zone: &TimeZone) -> Result<Capture, CaptureError> {
-    let mut survey = Survey::default();
+    let mut tracker = FileTracker::default();
     let mut messages = Vec::new();
     let mut size = 0;
     let counts = file::read(source::open(bytes)?, now, zone, |entry| {
@@ -166,10 +167,10 @@ pub fn read(bytes: &[u8], now: UnixMillis, zone: &TimeZone) -> Result<Capture, C
         if size > MAX_TEXT {
             return Err(CaptureError::TooLarge);
         }
-        messages.push((survey.take(&entry), entry.message));
+        messages.push((tracker.take(&entry), entry.message));
         Ok(())
     })?;
-    let logs = survey.finish(now, &counts.hosts);
+    let logs = tracker.finish(now, &counts.hosts);
     let of_log = |(host, timeline): &(Option<String>, timeline::Timeline)| HostLog {
         host: host.clone(),
         messages: Vec::new(),

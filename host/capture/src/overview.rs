@@ -1,6 +1,6 @@
 //! The content of a file, without its messages.
 
-use super::{Clock, Unparsable, file::Counts, format::Format, survey::Logs};
+use super::{Clock, Unparsable, file::Counts, file_tracker::Logs, format::Format};
 use crate::model::UnixMillis;
 
 /// What a file holds, its messages aside. Fields that [`super::Capture`] has too mean the same.

@@ -2,13 +2,13 @@
 //!
 //! Only the end of a log tells when it was: years that stamps lack are counted from the last one back, and times since boot
 //! from the end. So a [`Tracker`] notes what is needed on the way, and the [`Timeline`] that it becomes dates any message by
-//! its [`Raw`] time.
+//! its [`RawTime`].
 
 use jiff::{Timestamp, ToSpan as _, tz::TimeZone};
 
 use super::{
     Clock,
-    tracker::{Basis, BootYear, NEW_YEAR, Raw, Span, Tracker},
+    tracker::{BootYear, NEW_YEAR, RawTime, TimeSpan, Tracker, WallTime},
 };
 use crate::model::UnixMillis;
 
@@ -40,8 +40,8 @@ pub(super) struct Boot {
     first: u64,
     /// The number of that message in the log of its host.
     pub number: u64,
-    micros: Span,
-    wall: Span,
+    micros: TimeSpan,
+    wall: TimeSpan,
     /// When its clock was at 0, and when it ended, where only the time since boot is known.
     zero: UnixMillis,
     end: UnixMillis,
@@ -65,8 +65,8 @@ impl Timeline {
     /// Of a log that has ended. `now`: when the last message was logged, where only the time since boot is known.
     pub fn new(tracker: &Tracker, now: UnixMillis) -> Self {
         let clock = match (tracker.first, tracker.has_seconds) {
-            (Basis::Unknown, true) => Clock::SinceBoot,
-            (Basis::Unknown, false) => Clock::None,
+            (WallTime::Unknown, true) => Clock::SinceBoot,
+            (WallTime::Unknown, false) => Clock::None,
             _ => Clock::Wall,
         };
         let years = years_back(&tracker.pieces);
@@ -88,9 +88,9 @@ impl Timeline {
             boot.wall.join(piece.yearless.map(|at| earlier(at, *years)));
         }
         let first = match tracker.first {
-            Basis::Unknown => now,
-            Basis::Known(at) => at,
-            Basis::Yearless(at) => earlier(at, first_years),
+            WallTime::Unknown => now,
+            WallTime::Known(at) => at,
+            WallTime::Yearless(at) => earlier(at, first_years),
         };
         let mut end = now;
         for boot in boots.iter_mut().rev() {
@@ -110,12 +110,12 @@ impl Timeline {
     }
 
     /// When a message was logged: one without a wall-clock stamp when the one before it was.
-    pub fn date(&self, order: u64, raw: Raw) -> UnixMillis {
+    pub fn date(&self, order: u64, raw: RawTime) -> UnixMillis {
         match (self.clock, raw.wall) {
             (Clock::None, _) => self.now,
-            (Clock::Wall, Basis::Unknown) => self.first,
-            (Clock::Wall, Basis::Known(at)) => at,
-            (Clock::Wall, Basis::Yearless(at)) => {
+            (Clock::Wall, WallTime::Unknown) => self.first,
+            (Clock::Wall, WallTime::Known(at)) => at,
+            (Clock::Wall, WallTime::Yearless(at)) => {
                 let at_or_after = self.years.partition_point(|(first, _)| *first <= order);
                 let piece = at_or_after.checked_sub(1).and_then(|at| self.years.get(at));
                 earlier(at, piece.map_or(0, |(_, years)| *years))
@@ -155,8 +155,8 @@ impl Timeline {
     }
 
     /// From when to when a boot's messages are.
-    fn span(&self, boot: &Boot) -> Span {
-        let mut span = Span::default();
+    fn span(&self, boot: &Boot) -> TimeSpan {
+        let mut span = TimeSpan::default();
         match self.clock {
             Clock::None => span.add(self.now),
             Clock::Wall if boot.wall.0.is_none() => span.add(self.first),

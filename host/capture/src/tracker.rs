@@ -9,15 +9,15 @@ pub(super) const NEW_YEAR: u64 = 183 * 24 * 3600 * 1000;
 
 /// A message's time as its own line and those before it have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Raw {
-    pub wall: Basis,
+pub(super) struct RawTime {
+    pub wall: WallTime,
     /// Microseconds since boot, or since the message before the first where only differences are known.
     pub micros: u64,
 }
 
-/// A wall-clock time.
+/// A wall-clock time, as far as lines state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Basis {
+pub(super) enum WallTime {
     /// No line has said it yet.
     #[default]
     Unknown,
@@ -27,22 +27,22 @@ pub(super) enum Basis {
     Yearless(UnixMillis),
 }
 
-impl Raw {
+impl RawTime {
     /// A clock and its milliseconds, to tell how much time is between two messages of one clock.
     pub fn moment(&self) -> (u8, u64) {
         match self.wall {
-            Basis::Unknown => (0, self.micros / 1000),
-            Basis::Known(at) => (1, at),
-            Basis::Yearless(at) => (2, at),
+            WallTime::Unknown => (0, self.micros / 1000),
+            WallTime::Known(at) => (1, at),
+            WallTime::Yearless(at) => (2, at),
         }
     }
 }
 
 /// The earliest and the latest of some times.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Span(pub Option<(u64, u64)>);
+pub(super) struct TimeSpan(pub Option<(u64, u64)>);
 
-impl Span {
+impl TimeSpan {
     pub fn add(&mut self, at: u64) {
         self.0 = Some(match self.0 {
             Some((from, to)) => (from.min(at), to.max(at)),
@@ -72,9 +72,9 @@ pub(super) struct BootYear {
     pub new_year: bool,
     /// A stamp without a year, and the one with a year that followed it.
     pub anchor: Option<(UnixMillis, UnixMillis)>,
-    pub known: Span,
-    pub yearless: Span,
-    pub micros: Span,
+    pub known: TimeSpan,
+    pub yearless: TimeSpan,
+    pub micros: TimeSpan,
 }
 
 /// Follows the messages of one host.
@@ -83,20 +83,20 @@ pub(super) struct Tracker {
     count: u64,
     boots: Boots,
     pub pieces: Vec<BootYear>,
-    raw: Raw,
+    raw: RawTime,
     /// The part of differences that is not a whole millisecond yet.
     rest: i128,
     /// The last stamp with a date.
     last: Option<Stamp>,
     /// The first wall-clock time.
-    pub first: Basis,
+    pub first: WallTime,
     /// Lines had the time since boot or between messages.
     pub has_seconds: bool,
 }
 
 impl Tracker {
     /// Takes the next message; true if a boot begins with it. `room`: how many more pieces there may be.
-    pub fn take(&mut self, entry: &Entry, room: &mut usize) -> (Raw, bool) {
+    pub fn take(&mut self, entry: &Entry, room: &mut usize) -> (RawTime, bool) {
         let boot = self.boots.take(entry);
         let new_year = self.is_after_new_year(&entry.stamp);
         if boot {
@@ -110,18 +110,18 @@ impl Tracker {
                 boot: boot.then_some(self.count),
                 new_year,
                 anchor: None,
-                known: Span::default(),
-                yearless: Span::default(),
-                micros: Span::default(),
+                known: TimeSpan::default(),
+                yearless: TimeSpan::default(),
+                micros: TimeSpan::default(),
             });
         }
         self.count += 1;
         self.follow(&entry.stamp);
         if let Some(piece) = self.pieces.last_mut() {
             match self.raw.wall {
-                Basis::Unknown => {}
-                Basis::Known(at) => piece.known.add(at),
-                Basis::Yearless(at) => piece.yearless.add(at),
+                WallTime::Unknown => {}
+                WallTime::Known(at) => piece.known.add(at),
+                WallTime::Yearless(at) => piece.yearless.add(at),
             }
             piece.micros.add(self.raw.micros);
         }
@@ -141,7 +141,7 @@ impl Tracker {
     fn follow(&mut self, stamp: &Stamp) {
         match *stamp {
             Stamp::Wall(at) => {
-                self.set_wall(Basis::Known(at));
+                self.set_wall(WallTime::Known(at));
                 if let Some(Stamp::Yearless(last) | Stamp::Minute(last)) = self.last
                     && let Some(piece) = self.pieces.last_mut()
                 {
@@ -150,7 +150,7 @@ impl Tracker {
                 self.last = Some(*stamp);
             }
             Stamp::Yearless(at) | Stamp::Minute(at) => {
-                self.set_wall(Basis::Yearless(at));
+                self.set_wall(WallTime::Yearless(at));
                 self.last = Some(*stamp);
             }
             Stamp::Boot(micros) => {
@@ -160,7 +160,7 @@ impl Tracker {
             Stamp::Delta(micros) => {
                 self.has_seconds = true;
                 self.raw.micros = self.raw.micros.saturating_add_signed(micros);
-                if let Basis::Known(at) | Basis::Yearless(at) = &mut self.raw.wall {
+                if let WallTime::Known(at) | WallTime::Yearless(at) = &mut self.raw.wall {
                     self.rest += i128::from(micros);
                     *at = at.saturating_add_signed(clamped(self.rest.div_euclid(1000)));
                     self.rest = self.rest.rem_euclid(1000);
@@ -170,10 +170,10 @@ impl Tracker {
         }
     }
 
-    fn set_wall(&mut self, wall: Basis) {
+    fn set_wall(&mut self, wall: WallTime) {
         self.raw.wall = wall;
         self.rest = 0;
-        if self.first == Basis::Unknown {
+        if self.first == WallTime::Unknown {
             self.first = wall;
         }
     }

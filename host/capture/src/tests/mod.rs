@@ -5,7 +5,7 @@ mod lines;
 mod prefixes;
 mod properties;
 mod refusals;
-mod sift;
+mod select;
 mod times;
 
 use jiff::tz::TimeZone;

@@ -153,8 +153,8 @@ fn a_line_without_end_takes_no_memory() {
         let log = LOG.as_bytes();
         let stream = log.chain(std::io::repeat(byte).take(4 << 20));
         let stream = stream.chain(&b"\n"[..]).chain(log);
-        let sifted = sift(stream, NOW, &TimeZone::UTC, &mut Nothing).unwrap();
-        let read = sifted.overview;
+        let messages = read_selected(stream, NOW, &TimeZone::UTC, &mut Nothing).unwrap();
+        let read = messages.overview;
         assert_eq!(read.message_count(), 4, "{byte}");
         assert_eq!(read.cut, u64::from(byte != 0), "{byte}");
         assert_eq!(read.unparsable, u64::from(byte != 0), "{byte}");

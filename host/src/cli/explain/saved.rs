@@ -19,7 +19,7 @@ use super::{
     HostJudgement, now,
 };
 use crate::{
-    capture::{self, LogOverview, Overview, Select, Selected, Sifted},
+    capture::{self, LogOverview, Overview, Select, Selected, SelectedMessages},
     component::{
         Component, Services, builtin,
         offline::{Hits, Judge, Matcher},
@@ -86,12 +86,13 @@ impl SavedLog {
         }
     }
 
-    fn sift(&self, matcher: &mut Matcher) -> Result<Sifted<Hits>, String> {
+    fn read_selected(&self, matcher: &mut Matcher) -> Result<SelectedMessages<Hits>, String> {
         if let Self::Message(message) = self {
-            return Ok(Sifted::of_message(message.clone(), matcher));
+            return Ok(SelectedMessages::of_message(message.clone(), matcher));
         }
         let bytes = self.bytes().map_err(|error| self.named(error))?;
-        capture::sift(bytes, now(), &TimeZone::system(), matcher).map_err(|error| self.named(error))
+        capture::read_selected(bytes, now(), &TimeZone::system(), matcher)
+            .map_err(|error| self.named(error))
     }
 }
 
@@ -128,16 +129,16 @@ pub async fn judge(
     let mut matcher = Matcher::new(&services, &components).await;
     let log = Arc::new(log);
     let reading = Arc::clone(&log);
-    let (mut sifted, mut matcher) = spawn_blocking(move || {
-        let sifted = reading.sift(&mut matcher)?;
-        Ok::<_, String>((sifted, matcher))
+    let (mut messages, mut matcher) = spawn_blocking(move || {
+        let messages = reading.read_selected(&mut matcher)?;
+        Ok::<_, String>((messages, matcher))
     })
     .await
     .map_err(|error| error.to_string())??;
-    let logs = sifted.overview.logs.clone();
+    let logs = messages.overview.logs.clone();
     let mut hosts = Vec::new();
     for (number, of_host) in logs.into_iter().enumerate() {
-        let selected = sifted.take(number);
+        let selected = messages.take(number);
         let last_boot = of_host.boot_times.last().copied().unwrap_or(0);
         // Nothing that any component wants; what went wrong with one is said of the first host.
         if number > 0 && selected.as_ref().is_some_and(Vec::is_empty) {
@@ -161,14 +162,14 @@ pub async fn judge(
             let (send, mut portions) = mpsc::channel(PORTIONS);
             let log = Arc::clone(&log);
             let reading = spawn_blocking(move || {
-                let read = read_again(&log, &sifted, number, &mut matcher, &send);
-                (read, sifted, matcher)
+                let read = read_again(&log, &messages, number, &mut matcher, &send);
+                (read, messages, matcher)
             });
             while let Some(portion) = portions.recv().await {
                 judge.take(portion).await;
             }
             let read;
-            (read, sifted, matcher) = reading.await.map_err(|error| error.to_string())?;
+            (read, messages, matcher) = reading.await.map_err(|error| error.to_string())?;
             read?;
         }
         hosts.push(HostJudgement {
@@ -177,20 +178,20 @@ pub async fn judge(
             judgements: judge.finish().await,
         });
     }
-    Ok((sifted.overview, hosts))
+    Ok((messages.overview, hosts))
 }
 
 /// Reads the log for one host that has more messages than could be remembered.
 fn read_again(
     log: &SavedLog,
-    sifted: &Sifted<Hits>,
+    messages: &SelectedMessages<Hits>,
     number: usize,
     matcher: &mut impl Select<Tag = Hits>,
     portions: &mpsc::Sender<Vec<Selected<Hits>>>,
 ) -> Result<(), String> {
     let bytes = log.bytes().map_err(|error| log.named(error))?;
     let hand_on = |portion| portions.blocking_send(portion).is_ok();
-    sifted
+    messages
         .read_again(number, bytes, matcher, hand_on)
         .map_err(|error| log.named(error))
 }

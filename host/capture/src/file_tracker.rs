@@ -4,7 +4,7 @@ use super::{
     hosts::{HostId, Hosts, NO_HOST},
     reader::Entry,
     timeline::Timeline,
-    tracker::{Raw, Tracker},
+    tracker::{RawTime, Tracker},
 };
 use crate::model::UnixMillis;
 
@@ -17,9 +17,9 @@ pub(super) struct MessagePosition {
     order: u64,
     host: HostId,
     /// Among the messages of its host.
-    own: Raw,
+    own: RawTime,
     /// Among all messages.
-    all: Raw,
+    all: RawTime,
     /// Number of boots, of all hosts, that began before it or with it.
     pub boots: u32,
 }
@@ -43,7 +43,7 @@ impl MessagePosition {
 
 /// Follows all messages of a file.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct FileTracker {
     /// By number of the host; those without messages are empty.
     of_hosts: Vec<Tracker>,
     /// Hosts in the order of their appearance.
@@ -54,7 +54,7 @@ pub(super) struct Survey {
     room: usize,
 }
 
-impl Default for Survey {
+impl Default for FileTracker {
     fn default() -> Self {
         Self {
             of_hosts: Vec::new(),
@@ -66,14 +66,14 @@ impl Default for Survey {
     }
 }
 
-impl Survey {
+impl FileTracker {
     /// Takes the next message of the file.
     pub fn take(&mut self, entry: &Entry) -> MessagePosition {
         let host = usize::try_from(entry.host).unwrap_or(0);
         if self.of_hosts.len() <= host {
             self.of_hosts.resize_with(host + 1, Tracker::default);
         }
-        let mut own = (Raw::default(), false);
+        let mut own = (RawTime::default(), false);
         if let Some(tracker) = self.of_hosts.get_mut(host) {
             if tracker.count() == 0 {
                 self.order.push(entry.host);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{super::sift::sift_within, *};
+use super::{super::select::read_selected_within, *};
 
 /// Selects messages whose text has a mark, each of a shape of its own or all of one.
 struct Marked {
@@ -35,15 +35,15 @@ impl Select for Marked {
 }
 
 /// The logs of a text, in bounded memory.
-fn sifted(text: &str, budget: usize, select: &mut Marked) -> Vec<Vec<Selected<u64>>> {
+fn selected_logs(text: &str, budget: usize, select: &mut Marked) -> Vec<Vec<Selected<u64>>> {
     let zone = TimeZone::UTC;
-    let mut sifted = sift_within(budget, text.as_bytes(), NOW, &zone, select).unwrap();
-    (0..sifted.overview.logs.len())
+    let mut messages = read_selected_within(budget, text.as_bytes(), NOW, &zone, select).unwrap();
+    (0..messages.overview.logs.len())
         .map(|log| {
-            sifted.take(log).unwrap_or_else(|| {
+            messages.take(log).unwrap_or_else(|| {
                 let mut again = Vec::new();
                 select.count = 0;
-                sifted
+                messages
                     .read_again(log, text.as_bytes(), select, |portion| {
                         again.extend(portion);
                         true
@@ -58,7 +58,7 @@ fn sifted(text: &str, budget: usize, select: &mut Marked) -> Vec<Vec<Selected<u6
 /// Asserts that the result is that of [`read()`].
 fn is_as_read(text: &str) {
     let read = capture(text);
-    let overview = sift(
+    let overview = read_selected(
         text.as_bytes(),
         NOW,
         &TimeZone::UTC,
@@ -69,7 +69,7 @@ fn is_as_read(text: &str) {
     assert_eq!(overview.message_count(), read.message_count() as u64);
     assert_eq!(overview.unparsable, read.unparsable);
     for budget in [1, 4000, 1 << 20] {
-        let logs = sifted(text, budget, &mut Marked::all(false));
+        let logs = selected_logs(text, budget, &mut Marked::all(false));
         assert_eq!(logs.len(), read.logs.len());
         for ((log, of_host), facts) in logs.iter().zip(&read.logs).zip(&overview.logs) {
             let messages: Vec<_> = log.iter().map(|selected| &selected.message).collect();
@@ -105,7 +105,7 @@ fn a_flood_is_counted_and_its_ends_stay() {
     };
     let text: String = (0..10_000).map(line).collect();
     for budget in [1, 1 << 20] {
-        let logs = sifted(&text, budget, &mut Marked::all(true));
+        let logs = selected_logs(&text, budget, &mut Marked::all(true));
         let total: u64 = logs[0].iter().map(|selected| selected.count).sum();
         assert_eq!(total, 10_000);
         // Two for each five seconds, and some at the beginning.
@@ -124,7 +124,7 @@ fn a_flood_is_counted_and_its_ends_stay() {
 fn a_flood_that_lasts_is_counted_by_the_minute() {
     let line = |second: u64| format!("[{second:5}.000000] flood: {second}\n");
     let text: String = (0..36_000).map(line).collect();
-    let logs = sifted(&text, 1 << 20, &mut Marked::all(true));
+    let logs = selected_logs(&text, 1 << 20, &mut Marked::all(true));
     let total: u64 = logs[0].iter().map(|selected| selected.count).sum();
     assert_eq!(total, 36_000);
     // Of some five hundred seconds 200, and of each of the 592 minutes two.
@@ -151,8 +151,8 @@ fn what_was_last_stays_last() {
             })
         }
     }
-    let mut sifted = sift(text.as_bytes(), NOW, &TimeZone::UTC, &mut Links).unwrap();
-    let rows = sifted.take(0).unwrap();
+    let mut messages = read_selected(text.as_bytes(), NOW, &TimeZone::UTC, &mut Links).unwrap();
+    let rows = messages.take(0).unwrap();
     let last: Vec<_> = rows[rows.len() - 2..]
         .iter()
         .map(|row| row.message.text.as_str())
@@ -178,7 +178,7 @@ fn a_boot_begins_without_repeats() {
         mark: "flood",
         ..Marked::all(true)
     };
-    let logs = sifted(&text, 1 << 20, &mut flood);
+    let logs = selected_logs(&text, 1 << 20, &mut flood);
     let counts: Vec<u64> = logs[0].iter().map(|selected| selected.count).collect();
     assert_eq!(counts, [1, 1, 1, 97].repeat(3));
 }
@@ -191,11 +191,12 @@ fn only_one_host_is_read_again() {
     }
     let zone = TimeZone::UTC;
     let mut all = Marked::all(false);
-    let mut sifted = sift_within(100_000, text.as_bytes(), NOW, &zone, &mut all).unwrap();
-    assert_eq!(sifted.take(0).map(|log| log.len()), Some(1));
-    assert_eq!(sifted.take(1), None);
+    let mut messages =
+        read_selected_within(100_000, text.as_bytes(), NOW, &zone, &mut all).unwrap();
+    assert_eq!(messages.take(0).map(|log| log.len()), Some(1));
+    assert_eq!(messages.take(1), None);
     let mut wanted = 0;
-    sifted
+    messages
         .read_again(1, text.as_bytes(), &mut all, |portion| {
             wanted += portion.len();
             true
@@ -210,7 +211,7 @@ fn boots_are_no_later_than_the_events_after_them() {
                 Nov 20 11:00:00 h kernel: Linux version 6\n\
                 Nov 20 10:30:00 h kernel: set back\n\
                 Nov 20 12:00:00 h kernel: Linux version 6\n";
-    let read = sift(
+    let read = read_selected(
         text.as_bytes(),
         NOW,
         &TimeZone::UTC,

@@ -1,12 +1,13 @@
 //! Selected messages of one host in the order of the file, with repeats counted.
 //!
-//! Messages of one shape (see [`Selection::shape`]) come one by one at first. Later ones are thinned: of those within
-//! [`WINDOW_MS`] the first and the last stay, and the last counts those between; in a flood that lasts, of those within
-//! [`LONG_WINDOW_MS`]. So a flood of any size becomes few messages, and what was last of two shapes stays last.
+//! Messages of one shape (see [`Selection::shape`]) come one by one at first. Of the later ones within [`WINDOW_MS`], the
+//! first and the last are retained, and the last counts those between. In a flood that lasts, the window is
+//! [`LONG_WINDOW_MS`]. So a flood of any size becomes few messages, and the order of the last messages of two shapes is
+//! preserved.
 
 use std::collections::HashMap;
 
-use super::{sift::Selection, survey::MessagePosition};
+use super::{file_tracker::MessagePosition, select::Selection};
 use crate::node::kmsg::KernelMessage;
 
 /// Repeats within so much of the log's own time are counted, in milliseconds.
@@ -29,7 +30,7 @@ pub(super) struct Row<T> {
     pub place: MessagePosition,
     pub message: KernelMessage,
     pub tag: T,
-    /// How many messages it stands for.
+    /// How many messages it represents.
     pub count: u64,
 }
 
@@ -55,16 +56,16 @@ struct Shape {
     last: Option<usize>,
 }
 
-/// The messages.
+/// The selected messages of one host, in which a count replaces most repeats.
 #[derive(Debug)]
-pub(super) struct Thinned<T> {
+pub(super) struct DedupedMessages<T> {
     rows: Vec<Option<Row<T>>>,
     shapes: HashMap<u64, Shape>,
     holes: usize,
     size: usize,
 }
 
-impl<T> Default for Thinned<T> {
+impl<T> Default for DedupedMessages<T> {
     fn default() -> Self {
         Self {
             rows: Vec::new(),
@@ -75,7 +76,7 @@ impl<T> Default for Thinned<T> {
     }
 }
 
-impl<T> Thinned<T> {
+impl<T> DedupedMessages<T> {
     /// Adds the next message.
     pub fn push(
         &mut self,

@@ -1,5 +1,5 @@
-//! A log of any size in bounded memory: only the messages that somebody wants stay, repeats are counted, and the log of a
-//! host that has too many of them is read once more.
+//! Reads a log of any size in bounded memory: only the messages that a caller selects are retained, and repeats are
+//! counted. The log of a host with too many selected messages is read a second time.
 
 use std::io::Read;
 
@@ -7,15 +7,15 @@ use jiff::tz::TimeZone;
 
 use super::{
     boots::NO_BOOT,
+    dedup::{DedupedMessages, Row},
     error::CaptureError,
     file::{self, Counts},
+    file_tracker::{FileTracker, Logs},
     hosts::{HostId, NO_HOST},
     overview::Overview,
     reader::Entry,
     source,
     stamp::Stamp,
-    survey::{Logs, Survey},
-    thin::{Row, Thinned},
 };
 use crate::{model::UnixMillis, node::kmsg::KernelMessage};
 
@@ -24,7 +24,7 @@ const BUDGET: usize = 16 << 20;
 /// Messages that are handed on together when a log is read once more.
 const CHUNK: usize = 4096;
 
-/// Why a message is wanted.
+/// The decision to retain a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection<T> {
     /// The caller's own data about it.
@@ -35,18 +35,18 @@ pub struct Selection<T> {
     pub singles: u32,
 }
 
-/// A message that is wanted.
+/// A message that was selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selected<T> {
     /// The message, dated.
     pub message: KernelMessage,
     /// As in [`Selection`].
     pub tag: T,
-    /// How many messages of its shape it stands for, itself included.
+    /// How many messages of its shape it represents, itself included.
     pub count: u64,
 }
 
-/// Decides which messages are wanted.
+/// Decides which messages are retained.
 pub trait Select {
     /// The caller's own data about a message.
     type Tag;
@@ -54,9 +54,9 @@ pub trait Select {
     fn select(&mut self, message: &KernelMessage) -> Option<Selection<Self::Tag>>;
 }
 
-/// A log, and the messages that are wanted.
+/// The selected messages of a log, by host.
 #[derive(Debug)]
-pub struct Sifted<T> {
+pub struct SelectedMessages<T> {
     /// The content of the file.
     pub overview: Overview,
     now: UnixMillis,
@@ -66,31 +66,31 @@ pub struct Sifted<T> {
     selected: Vec<Option<Vec<Row<T>>>>,
 }
 
-/// Reads a log. `now` and `zone` are those of [`super::read()`].
+/// Reads a log and retains the messages that `select` selects. `now` and `zone` are those of [`super::read()`].
 ///
 /// # Errors
 /// As [`super::read()`]; and the stream's.
-pub fn sift<S: Select>(
+pub fn read_selected<S: Select>(
     stream: impl Read,
     now: UnixMillis,
     zone: &TimeZone,
     select: &mut S,
-) -> Result<Sifted<S::Tag>, CaptureError> {
-    sift_within(BUDGET, stream, now, zone, select)
+) -> Result<SelectedMessages<S::Tag>, CaptureError> {
+    read_selected_within(BUDGET, stream, now, zone, select)
 }
 
-/// [`sift()`] with a bound of its own.
-pub(super) fn sift_within<S: Select>(
+/// [`read_selected()`] with a bound of its own.
+pub(super) fn read_selected_within<S: Select>(
     budget: usize,
     stream: impl Read,
     now: UnixMillis,
     zone: &TimeZone,
     select: &mut S,
-) -> Result<Sifted<S::Tag>, CaptureError> {
-    let mut survey = Survey::default();
+) -> Result<SelectedMessages<S::Tag>, CaptureError> {
+    let mut tracker = FileTracker::default();
     let mut buffers = Buffers::new(budget);
     let counts = file::read(source::open(stream)?, now, zone, |entry| {
-        let place = survey.take(&entry);
+        let place = tracker.take(&entry);
         if let Some(selection) = select.select(&entry.message) {
             buffers.push(place.host(), |rows| {
                 rows.push(place, entry.message, selection);
@@ -98,9 +98,9 @@ pub(super) fn sift_within<S: Select>(
         }
         Ok(())
     })?;
-    let logs = survey.finish(now, &counts.hosts);
+    let logs = tracker.finish(now, &counts.hosts);
     let selected = buffers.of_logs(&logs);
-    Ok(Sifted {
+    Ok(SelectedMessages {
         overview: Overview::new(counts, &logs),
         now,
         zone: zone.clone(),
@@ -109,11 +109,11 @@ pub(super) fn sift_within<S: Select>(
     })
 }
 
-impl<T> Sifted<T> {
+impl<T> SelectedMessages<T> {
     /// A log of one message, which is dated already.
     pub fn of_message(message: KernelMessage, select: &mut impl Select<Tag = T>) -> Self {
         let now = message.time;
-        let mut survey = Survey::default();
+        let mut tracker = FileTracker::default();
         let entry = Entry {
             order: 0,
             host: NO_HOST,
@@ -123,13 +123,13 @@ impl<T> Sifted<T> {
             announced: NO_BOOT,
             message,
         };
-        let place = survey.take(&entry);
-        let mut rows = Thinned::default();
+        let place = tracker.take(&entry);
+        let mut rows = DedupedMessages::default();
         if let Some(selection) = select.select(&entry.message) {
             rows.push(place, entry.message, selection);
         }
         let counts = Counts::default();
-        let logs = survey.finish(now, &counts.hosts);
+        let logs = tracker.finish(now, &counts.hosts);
         Self {
             overview: Overview::new(counts, &logs),
             now,
@@ -148,7 +148,7 @@ impl<T> Sifted<T> {
     /// Reads the file once more for the messages of one log, in portions. `hand_on` answers whether it wants more.
     ///
     /// # Errors
-    /// As [`sift()`].
+    /// As [`read_selected()`].
     pub fn read_again<S: Select<Tag = T>>(
         &self,
         log: usize,
@@ -156,16 +156,16 @@ impl<T> Sifted<T> {
         select: &mut S,
         mut hand_on: impl FnMut(Vec<Selected<T>>) -> bool,
     ) -> Result<(), CaptureError> {
-        let mut survey = Survey::default();
-        let mut rows = Thinned::default();
+        let mut tracker = FileTracker::default();
+        let mut rows = DedupedMessages::default();
         let mut goes_on = true;
-        let mut give = |rows: &mut Thinned<T>| {
+        let mut give = |rows: &mut DedupedMessages<T>| {
             let rows = rows.take().into_iter();
             hand_on(rows.map(|row| dated(&self.logs, row)).collect())
         };
         let source = source::open(stream)?;
         file::read(source, self.now, &self.zone, |entry| {
-            let place = survey.take(&entry);
+            let place = tracker.take(&entry);
             if !goes_on || self.logs.of_host(place.host()) != log {
                 return Ok(());
             }
@@ -199,7 +199,7 @@ struct Buffers<T> {
     budget: usize,
     size: usize,
     /// By number of the host; `None`: too many.
-    of_hosts: Vec<Option<Thinned<T>>>,
+    of_hosts: Vec<Option<DedupedMessages<T>>>,
 }
 
 impl<T> Buffers<T> {
@@ -211,11 +211,11 @@ impl<T> Buffers<T> {
         }
     }
 
-    fn push(&mut self, host: HostId, push: impl FnOnce(&mut Thinned<T>)) {
+    fn push(&mut self, host: HostId, push: impl FnOnce(&mut DedupedMessages<T>)) {
         let host = usize::try_from(host).unwrap_or(0);
         if self.of_hosts.len() <= host {
             self.of_hosts
-                .resize_with(host + 1, || Some(Thinned::default()));
+                .resize_with(host + 1, || Some(DedupedMessages::default()));
         }
         let Some(rows) = self.of_hosts.get_mut(host).and_then(Option::as_mut) else {
             return;
@@ -232,7 +232,7 @@ impl<T> Buffers<T> {
         let largest = self
             .of_hosts
             .iter_mut()
-            .max_by_key(|rows| rows.as_ref().map_or(0, Thinned::size));
+            .max_by_key(|rows| rows.as_ref().map_or(0, DedupedMessages::size));
         if let Some(rows) = largest {
             self.size -= rows.take().map_or(0, |rows| rows.size().min(self.size));
         }
