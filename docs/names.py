@@ -17,7 +17,7 @@ CONVENTIONS = {"host/exports": {"Settings"}, "host": {"Options"}, "xtask": {"Opt
 # By folder. A crate below the folder may have them, too.
 FORMER: dict[str, set[str]] = {
     "host": {"Answer", "Difference", "Document", "Form", "Outcome", "Record", "Request", "Row", "Step", "Verdict", "Version", "View"},
-    "host/exports": {"Answer", "BoxError", "Part", "Reading", "Running", "Scripted", "Server"},
+    "host/exports": {"BoxError"},
     "host/exports/tests/real": {"ReceivedRequest", "Respond"},
     "host/node": {"Answer", "Answers", "Batch", "Call", "Identity", "Library", "Opener", "Process", "Reply", "Source", "Stream", "TestFolder", "Timing", "View"},
     "host/script": {"Fault"},

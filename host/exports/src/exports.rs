@@ -14,7 +14,7 @@ use crate::{
     config::ExportConfig,
     spool::Spool,
     status::{Status, StatusView},
-    worker::Seat,
+    worker::Worker,
 };
 
 /// Component of an export's own state; its name follows.
@@ -25,7 +25,7 @@ pub const COMPONENT_PREFIX: &str = "export-";
 pub struct Exports {
     environment: Environment,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-    running: Mutex<BTreeMap<String, Running>>,
+    running: Mutex<BTreeMap<String, RunningExport>>,
     /// Whether some export runs.
     any: watch::Sender<bool>,
     /// One change of the configuration after the other.
@@ -34,7 +34,7 @@ pub struct Exports {
 
 /// One export that runs.
 #[derive(Debug)]
-struct Running {
+struct RunningExport {
     config: ExportConfig,
     buffer: Arc<Buffer>,
     status: Arc<Status>,
@@ -120,7 +120,7 @@ impl Exports {
             self.environment.clock.clone(),
         ));
         let stop = CancellationToken::new();
-        let seat = Seat {
+        let worker = Worker {
             context: Context {
                 export: name.clone(),
                 timeout: config.timeout,
@@ -147,8 +147,8 @@ impl Exports {
             buffer.take_over(&old.buffer);
         }
         let settings = config.settings.clone();
-        let task = tokio::spawn(async move { settings.run(&seat).await });
-        let started = Running {
+        let task = tokio::spawn(async move { settings.run(&worker).await });
+        let started = RunningExport {
             config,
             buffer,
             status,
@@ -229,7 +229,7 @@ impl Exports {
     /// Returns how all of them do, ascending by name.
     pub fn statuses(&self) -> Vec<ExportStatus> {
         let running = self.running();
-        let status = |(name, running): (&String, &Running)| ExportStatus {
+        let status = |(name, running): (&String, &RunningExport)| ExportStatus {
             name: name.clone(),
             kind: running.config.settings.kind(),
             target: running.config.settings.target(),
@@ -243,13 +243,13 @@ impl Exports {
         self.apply(Vec::new()).await;
     }
 
-    fn running(&self) -> MutexGuard<'_, BTreeMap<String, Running>> {
+    fn running(&self) -> MutexGuard<'_, BTreeMap<String, RunningExport>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Logs how many records are left of an export that ends.
-fn say_what_is_left(old: &Running) {
+fn say_what_is_left(old: &RunningExport) {
     let view = old.status.view();
     let name = &old.config.name;
     if view.queued > 0 {

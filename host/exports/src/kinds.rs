@@ -1,8 +1,8 @@
 //! All kinds of exports.
 //!
 //! A new kind is a module with a `Settings` struct (its keys, with `deny_unknown_fields`), a variant here, and a line in
-//! each function below. Its input decides which workers run: [`Seat::run_records`] for an [`Export`](crate::Export),
-//! [`Seat::run_state`] for a [`StateExport`](crate::StateExport), [`Seat::run_metrics`] for a
+//! each function below. Its input decides which workers run: [`Worker::run_records`] for an [`Export`](crate::Export),
+//! [`Worker::run_state`] for a [`StateExport`](crate::StateExport), [`Worker::run_metrics`] for a
 //! [`MetricExport`](crate::MetricExport); an engine that wants both joins them.
 
 use serde::{Deserialize as _, Deserializer};
@@ -15,7 +15,7 @@ use crate::postgres;
 use crate::s3;
 use crate::{
     Context, DeliveryError, Record, alertmanager, inventory, kubernetes, secret::Secret, webhook,
-    worker::Seat,
+    worker::Worker,
 };
 
 /// The names of all kinds that this build has, as the file has them.
@@ -173,14 +173,16 @@ impl Settings {
     }
 
     /// Runs the export until it is asked to stop.
-    pub(crate) async fn run(self, seat: &Seat) {
+    pub(crate) async fn run(self, worker: &Worker) {
         match self {
             Self::Alertmanager(settings) => {
                 let export = alertmanager::Alertmanager::new(settings);
-                seat.run_state(export).await;
+                worker.run_state(export).await;
             }
             Self::Kubernetes(settings) => {
-                seat.run_state(kubernetes::Kubernetes::new(*settings)).await;
+                worker
+                    .run_state(kubernetes::Kubernetes::new(*settings))
+                    .await;
             }
             #[cfg(feature = "otlp")]
             Self::Otlp(settings) => {
@@ -188,27 +190,28 @@ impl Settings {
                 let export = otlp::Otlp::new(*settings);
                 let of_logs = async {
                     if logs {
-                        seat.run_records(export.clone()).await;
+                        worker.run_records(export.clone()).await;
                     }
                 };
                 let of_metrics = async {
                     if metrics {
-                        seat.run_metrics(export.clone()).await;
+                        worker.run_metrics(export.clone()).await;
                     }
                 };
                 tokio::join!(of_logs, of_metrics);
             }
             Self::Inventory(settings) => {
-                seat.run_state(inventory::InventoryExport::new(*settings))
+                worker
+                    .run_state(inventory::InventoryExport::new(*settings))
                     .await;
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => {
-                seat.run_records(postgres::Postgres::new(*settings)).await;
+                worker.run_records(postgres::Postgres::new(*settings)).await;
             }
             #[cfg(feature = "s3")]
-            Self::S3(settings) => seat.run_records(s3::S3::new(*settings)).await,
-            Self::Webhook(settings) => seat.run_records(webhook::Webhook::new(*settings)).await,
+            Self::S3(settings) => worker.run_records(s3::S3::new(*settings)).await,
+            Self::Webhook(settings) => worker.run_records(webhook::Webhook::new(*settings)).await,
         }
     }
 

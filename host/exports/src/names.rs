@@ -61,19 +61,19 @@ pub enum NameError {
 }
 
 type BoxError = Box<dyn Error + Send + Sync>;
-type Answer = Result<Vec<IpAddr>, String>;
+type Resolved = Result<Vec<IpAddr>, String>;
 type LookUp = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
-/// Looks up names; clones share what runs.
+/// Looks up host names; clones share the running look-ups.
 #[derive(Clone)]
 pub struct Names {
     look_up: Arc<LookUp>,
-    running: Arc<Mutex<HashMap<String, Running>>>,
+    running: Arc<Mutex<HashMap<String, RunningLookup>>>,
 }
 
-/// A look-up that runs, or one whose answer nobody has had yet.
-struct Running {
-    answer: watch::Receiver<Option<Answer>>,
+/// A look-up that runs, or one whose answer no caller has received yet.
+struct RunningLookup {
+    answer: watch::Receiver<Option<Resolved>>,
     /// When it ended.
     ended: Option<Instant>,
 }
@@ -131,7 +131,7 @@ impl Names {
     }
 
     /// Returns the answer of the look-up of this name that runs or has ended unheard, else of a new one.
-    fn ask(&self, host: &str) -> Result<watch::Receiver<Option<Answer>>, NameError> {
+    fn ask(&self, host: &str) -> Result<watch::Receiver<Option<Resolved>>, NameError> {
         let mut running = lock(&self.running);
         running.retain(|_, one| one.ended.is_none_or(|ended| ended.elapsed() < RETAINED));
         if let Some(one) = running.get(host) {
@@ -161,7 +161,7 @@ impl Names {
                 why: format!("no thread could be started: {error}"),
             });
         }
-        let one = Running {
+        let one = RunningLookup {
             answer: answer.clone(),
             ended: None,
         };
@@ -171,7 +171,7 @@ impl Names {
 
     /// Hands an answer to those that wait. Addresses that nobody waits for any more are retained for the next try:
     /// otherwise a name server that is slow, or a dead one before a good one, would let no try succeed.
-    fn end(&self, host: &str, answer: Answer, sender: &watch::Sender<Option<Answer>>) {
+    fn end(&self, host: &str, answer: Resolved, sender: &watch::Sender<Option<Resolved>>) {
         // The lock also waits until `ask` has put the look-up there.
         let mut running = lock(&self.running);
         // One receiver is the map's.
@@ -207,7 +207,9 @@ impl fmt::Debug for Names {
     }
 }
 
-fn lock(running: &Mutex<HashMap<String, Running>>) -> MutexGuard<'_, HashMap<String, Running>> {
+fn lock(
+    running: &Mutex<HashMap<String, RunningLookup>>,
+) -> MutexGuard<'_, HashMap<String, RunningLookup>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -22,9 +22,9 @@ pub const OWN_LABELS: [&str; 9] = [
 /// The identity of an alert.
 pub type Labels = BTreeMap<String, String>;
 
-/// The content of an alert besides its labels.
+/// When an alert began, and its annotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Firing {
+pub struct AlertContent {
     pub since: UnixMillis,
     pub annotations: BTreeMap<String, String>,
 }
@@ -43,7 +43,7 @@ pub struct Alert {
 
 /// Returns an alert for each state that is not healthy. Alerts about one GPU share `gpu_uuid`, so that Alertmanager can
 /// group them.
-pub fn firing(snapshot: &Snapshot, labels: &Labels) -> BTreeMap<Labels, Firing> {
+pub fn firing_alerts(snapshot: &Snapshot, labels: &Labels) -> BTreeMap<Labels, AlertContent> {
     let mut firing = BTreeMap::new();
     for component in &snapshot.components {
         for state in component
@@ -89,7 +89,7 @@ pub fn firing(snapshot: &Snapshot, labels: &Labels) -> BTreeMap<Labels, Firing> 
                 annotations.insert("action".to_owned(), state.suggested_actions.join(", "));
             }
             let since = state.since;
-            firing.insert(labels, Firing { since, annotations });
+            firing.insert(labels, AlertContent { since, annotations });
         }
     }
     firing
@@ -111,7 +111,7 @@ fn label_subject(labels: &mut Labels, subject: &Subject) {
 }
 
 /// Makes an alert that ends at a time.
-pub fn alert(labels: &Labels, firing: &Firing, end: UnixMillis) -> Alert {
+pub fn alert(labels: &Labels, firing: &AlertContent, end: UnixMillis) -> Alert {
     Alert {
         labels: labels.clone(),
         annotations: firing.annotations.clone(),
@@ -132,7 +132,7 @@ pub fn sample(sample: &Record, labels: &Labels) -> Alert {
         labels.insert(key.to_owned(), value.to_owned());
     }
     let text = "a sample that was sent to try the export; nothing is wrong".to_owned();
-    let firing = Firing {
+    let firing = AlertContent {
         since: sample.time,
         annotations: BTreeMap::from([("summary".to_owned(), text)]),
     };

@@ -14,11 +14,11 @@ use serde::Deserialize;
 
 use crate::{
     Context, DeliveryError, Record, Snapshot, StateExport, UnixMillis,
-    config::{Address, Span},
+    config::{Address, ConfigDuration},
     http::{self, ExportClient},
     secret::Secret,
 };
-use alerts::{Alert, Firing, Labels, alert, firing};
+use alerts::{Alert, AlertContent, Labels, alert, firing_alerts};
 
 /// The kind's name in the file.
 pub const KIND: &str = "alertmanager";
@@ -39,7 +39,7 @@ pub struct Settings {
     /// A token for the header `Authorization`.
     bearer_token: Option<Secret>,
     /// How often alerts are sent again.
-    resend: Option<Span>,
+    resend: Option<ConfigDuration>,
     /// Further certificates to trust, PEM.
     ca_file: Option<PathBuf>,
 }
@@ -92,7 +92,7 @@ pub struct Alertmanager {
     settings: Settings,
     client: ExportClient,
     /// Alerts that fire there as far as is known.
-    fired: BTreeMap<Labels, Firing>,
+    fired: BTreeMap<Labels, AlertContent>,
 }
 
 impl Alertmanager {
@@ -144,7 +144,7 @@ impl Alertmanager {
     }
 
     /// Returns the alerts to send for a picture of the node: those that fire, and those that have ended.
-    fn outgoing(&self, firing: &BTreeMap<Labels, Firing>, now: UnixMillis) -> Vec<Alert> {
+    fn outgoing(&self, firing: &BTreeMap<Labels, AlertContent>, now: UnixMillis) -> Vec<Alert> {
         let life = self.settings.resend() * MISSED;
         let end = now.saturating_add(u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
         let ended = self
@@ -161,7 +161,7 @@ impl Alertmanager {
 
 impl StateExport for Alertmanager {
     async fn apply(&mut self, snapshot: &Snapshot, context: &Context) -> Result<(), DeliveryError> {
-        let firing = firing(snapshot, &self.settings.labels);
+        let firing = firing_alerts(snapshot, &self.settings.labels);
         let outgoing = self.outgoing(&firing, context.now());
         // Part of it may arrive although the delivery fails, and has to be ended later.
         for (labels, one) in &firing {

@@ -37,10 +37,10 @@ fn what_is_not_healthy_fires_and_ends_when_it_is() {
     let labels = settings.labels.clone();
     let mut export = Alertmanager::new(settings);
     assert_eq!(
-        export.outgoing(&firing(&snapshot(Health::Healthy), &labels), 5_000),
+        export.outgoing(&firing_alerts(&snapshot(Health::Healthy), &labels), 5_000),
         []
     );
-    let unhealthy = firing(&snapshot(Health::Unhealthy), &labels);
+    let unhealthy = firing_alerts(&snapshot(Health::Unhealthy), &labels);
     let sent = export.outgoing(&unhealthy, 5_000);
     insta::assert_snapshot!(serde_json::to_string_pretty(&sent).unwrap(), @r#"
     [
@@ -66,7 +66,7 @@ fn what_is_not_healthy_fires_and_ends_when_it_is() {
     ]
     "#);
     export.fired = unhealthy;
-    let degraded = firing(&snapshot(Health::Degraded), &labels);
+    let degraded = firing_alerts(&snapshot(Health::Degraded), &labels);
     let sent = export.outgoing(&degraded, 6_000);
     let ends: Vec<_> = sent
         .iter()

@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_yaml::Spanned;
 
-use super::values::{Bytes, Span};
+use super::values::{ByteSize, ConfigDuration};
 use crate::{kinds::Settings, select::Select};
 
 /// The keys that every export has.
@@ -42,11 +42,11 @@ pub struct Entry {
 pub struct Common {
     name: Option<Spanned<String>>,
     pub select: Option<Select>,
-    pub timeout: Option<Span>,
+    pub timeout: Option<ConfigDuration>,
     pub queue_records: Option<usize>,
     pub batch_records: Option<usize>,
-    pub spool: Option<Bytes>,
-    pub longest_pause: Option<Span>,
+    pub spool: Option<ByteSize>,
+    pub longest_pause: Option<ConfigDuration>,
     pub peer_user: Option<String>,
 }
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_yaml::Spanned;
 
 pub use problem::ConfigError;
-pub use values::{Address, Bytes, Span};
+pub use values::{Address, ByteSize, ConfigDuration};
 
 use crate::{kinds::Settings, select::Select};
 use entry::{Entry, ListSeed};

@@ -14,11 +14,11 @@ use crate::{
 
 /// A duration such as `500ms`, `10s`, `5m` or `1h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span(pub Duration);
+pub struct ConfigDuration(pub Duration);
 
 /// A size such as `65536`, `64KiB` or `16MiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bytes(pub u64);
+pub struct ByteSize(pub u64);
 
 /// An `http` or `https` address, or where to find one that is a secret itself, as those of chat tools are.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Address {
     Secret(Secret),
 }
 
-impl Span {
+impl ConfigDuration {
     /// Reads a duration.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.find(|c: char| !c.is_ascii_digit())?;
@@ -49,7 +49,7 @@ impl Span {
     }
 }
 
-impl Bytes {
+impl ByteSize {
     /// Reads a size.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text
@@ -124,7 +124,7 @@ impl fmt::Debug for Address {
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for ConfigDuration {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let wanted = &"a duration such as 500ms, 10s, 5m or 1h";
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-impl<'de> Deserialize<'de> for Bytes {
+impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let wanted = &"a size such as 64KiB or 16MiB; 0 for no spool";

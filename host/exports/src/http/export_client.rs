@@ -14,13 +14,13 @@ type MakeClient = fn(&Http, Option<&[u8]>, &PeerCheck) -> Result<Client, HttpErr
 /// again.
 #[derive(Debug, Default)]
 pub struct ExportClient {
-    made: Option<Made>,
+    made: Option<BuiltClient>,
     count: u64,
 }
 
 /// A client, and the authorities that it trusts beside the system's, PEM.
 #[derive(Debug)]
-struct Made {
+struct BuiltClient {
     client: Client,
     authorities: Option<Vec<u8>>,
 }
@@ -75,7 +75,7 @@ impl ExportClient {
         let shown = ca_file.map(|path| format!("{}: ", path.display()));
         let client = tokio::task::spawn_blocking(move || {
             let client = make(&http, authorities.as_deref(), &peers);
-            client.map(|client| Made {
+            client.map(|client| BuiltClient {
                 client,
                 authorities,
             })

@@ -8,7 +8,7 @@ use super::settings::{HttpTarget, Settings};
 #[cfg(feature = "postgres")]
 use super::settings::{PostgresTarget, default_table};
 #[cfg(feature = "postgres")]
-use crate::postgres::{self, Server, TlsMode};
+use crate::postgres::{self, DatabaseServer, TlsMode};
 #[cfg(feature = "s3")]
 use crate::s3::{BucketSettings, CredentialSource, Format};
 use crate::{config::Address, secret::Secret};
@@ -138,7 +138,7 @@ fn postgres_target(
     };
     let migrate = get("POSTGRES_AUTO_MIGRATE");
     Ok(PostgresTarget {
-        server: Server {
+        server: DatabaseServer {
             host: required("POSTGRES_HOST")?,
             port,
             database: required("POSTGRES_DB")?,

@@ -5,9 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use serde::Deserialize;
 
 #[cfg(feature = "postgres")]
-use crate::postgres::{self, Server};
+use crate::postgres::{self, DatabaseServer};
 use crate::{
-    config::{Address, Span},
+    config::{Address, ConfigDuration},
     place,
     secret::Secret,
 };
@@ -35,7 +35,7 @@ pub struct Settings {
     /// What reads the serial numbers; `gpud` without it.
     pub source: Option<String>,
     /// How often the inventory is exported without a change.
-    pub interval: Option<Span>,
+    pub interval: Option<ConfigDuration>,
     /// To the standard output.
     #[serde(default)]
     pub stdout: bool,
@@ -67,7 +67,7 @@ pub struct HttpTarget {
 #[serde(deny_unknown_fields)]
 pub struct PostgresTarget {
     /// The database.
-    pub server: Server,
+    pub server: DatabaseServer,
     /// Schema of the table.
     #[serde(default = "postgres::default_schema")]
     pub schema: String,

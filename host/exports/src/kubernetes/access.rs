@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
-    kubeconfig::{self, Cluster, Material},
+    kubeconfig::{self, Cluster, InlineOrFile},
     settings::{self, Settings},
 };
 use crate::{Context, DeliveryError, NodeIdentity, secret::Secret};
@@ -46,8 +46,8 @@ fn of_pod(settings: &Settings, context: &Context) -> Result<Cluster, String> {
     };
     Ok(Cluster {
         server: format!("https://{host}:{port}"),
-        authority: Some(Material::File(token.with_file_name("ca.crt"))),
-        token: Some(Material::File(token.clone())),
+        authority: Some(InlineOrFile::File(token.with_file_name("ca.crt"))),
+        token: Some(InlineOrFile::File(token.clone())),
         identity: None,
     })
 }
@@ -95,10 +95,10 @@ pub async fn read_file(context: &Context, path: &Path) -> Result<Vec<u8>, Delive
 ///
 /// # Errors
 /// A transient error that names the file.
-pub async fn read(context: &Context, material: &Material) -> Result<Vec<u8>, DeliveryError> {
-    match material {
-        Material::Inline(bytes) => Ok(bytes.clone()),
-        Material::File(path) => read_file(context, path).await,
+pub async fn read(context: &Context, value: &InlineOrFile) -> Result<Vec<u8>, DeliveryError> {
+    match value {
+        InlineOrFile::Inline(bytes) => Ok(bytes.clone()),
+        InlineOrFile::File(path) => read_file(context, path).await,
     }
 }
 

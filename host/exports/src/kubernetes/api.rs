@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     access,
     events::NAMESPACE,
-    kubeconfig::{Cluster, Material},
+    kubeconfig::{Cluster, InlineOrFile},
     settings::Settings,
     view::{FIELD_MANAGER, NodeView},
 };
@@ -30,7 +30,7 @@ const MAX_NODE: usize = 4 << 20;
 pub struct Api {
     client: Client,
     server: String,
-    token: Option<Material>,
+    token: Option<InlineOrFile>,
     node: String,
 }
 
@@ -240,7 +240,7 @@ impl Api {
 }
 
 /// Returns the token as it is now: it is replaced before it expires.
-async fn bearer(context: &Context, token: &Material) -> Result<SecretValue, DeliveryError> {
+async fn bearer(context: &Context, token: &InlineOrFile) -> Result<SecretValue, DeliveryError> {
     let bytes = access::read(context, token).await?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let text = text.trim();

@@ -14,16 +14,16 @@ pub struct Cluster {
     /// Base address of the API server.
     pub server: String,
     /// Certificates of the API server's authority; the system's if there are none.
-    pub authority: Option<Material>,
+    pub authority: Option<InlineOrFile>,
     /// Token for the header `Authorization`.
-    pub token: Option<Material>,
+    pub token: Option<InlineOrFile>,
     /// Certificate chain and key of the client.
-    pub identity: Option<(Material, Material)>,
+    pub identity: Option<(InlineOrFile, InlineOrFile)>,
 }
 
-/// Bytes that stand in the kubeconfig, or in a file of their own.
+/// A credential: its bytes, or the file that holds them.
 #[derive(Clone, PartialEq)]
-pub enum Material {
+pub enum InlineOrFile {
     /// In the kubeconfig.
     Inline(Vec<u8>),
     /// In a file, which may be replaced at any time.
@@ -124,11 +124,11 @@ pub fn parse(text: &str, context: Option<&str>, folder: &Path) -> Result<Cluster
         .into_iter()
         .find(|one| one.name == context.user);
     let user = user.and_then(|one| one.user).unwrap_or_default();
-    let in_folder = |path: PathBuf| Material::File(folder.join(path));
+    let in_folder = |path: PathBuf| InlineOrFile::File(folder.join(path));
     refuse_what_is_not_done(&cluster, &user)?;
     let token = match (user.token_file, user.token) {
         (Some(path), _) => Some(in_folder(path)),
-        (None, Some(token)) => Some(Material::Inline(token.into_bytes())),
+        (None, Some(token)) => Some(InlineOrFile::Inline(token.into_bytes())),
         (None, None) => None,
     };
     let material = |data: Option<String>, path: Option<PathBuf>, key: &str| match (data, path) {
@@ -204,11 +204,11 @@ fn refuse_what_is_not_done(cluster: &ClusterEntry, user: &UserEntry) -> Result<(
     Ok(())
 }
 
-fn decoded(data: &str, key: &str) -> Result<Material, String> {
+fn decoded(data: &str, key: &str) -> Result<InlineOrFile, String> {
     let text: String = data.split_whitespace().collect();
     let bytes = base64::engine::general_purpose::STANDARD.decode(text);
     bytes
-        .map(Material::Inline)
+        .map(InlineOrFile::Inline)
         .map_err(|_| format!("{key} is no base64"))
 }
 

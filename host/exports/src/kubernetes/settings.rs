@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::rules::{Rule, SUMMARY, Threshold};
-use crate::{config::Span, secret::Secret};
+use crate::{config::ConfigDuration, secret::Secret};
 
 /// The kind's name in the file.
 pub const KIND: &str = "kubernetes";
@@ -63,7 +63,7 @@ pub struct Settings {
     /// Key of a taint on nodes that are not healthy. No taint is set without it.
     pub taint: Option<String>,
     /// How often conditions are written without a change.
-    heartbeat: Option<Span>,
+    heartbeat: Option<ConfigDuration>,
 }
 
 fn yes() -> bool {

@@ -7,7 +7,7 @@ use super::{
     settings::{Compression, Protocol, Settings},
 };
 use crate::{
-    config::{Address, ExportConfig, Span},
+    config::{Address, ConfigDuration, ExportConfig},
     kinds,
     secret::Secret,
 };
@@ -63,7 +63,7 @@ pub fn config(
         settings.resource.insert("service.name".to_owned(), name);
     }
     if let Some(interval) = millis("OTEL_METRIC_EXPORT_INTERVAL", 3_600_000, set)? {
-        settings.interval = Some(Span(interval));
+        settings.interval = Some(ConfigDuration(interval));
     }
     settings.check()?;
     let mut config = ExportConfig::new(name, kinds::Settings::Otlp(Box::new(settings)));

@@ -50,7 +50,7 @@ pub const STATUS: Instrument = instrument(
 
 /// The kind of part that a metric is about, which says which labels name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum HardwarePart {
     /// A GPU of NVIDIA: `uuid`.
     NvidiaGpu,
     /// A GPU of AMD: `bus_id`.
@@ -67,7 +67,7 @@ pub enum Part {
 
 /// How a value of gpud becomes one of the conventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
+pub enum Conversion {
     /// As it is.
     Same,
     /// As it is, where there is one: 0 is what a component records for a reading that the GPU does not have.
@@ -80,7 +80,7 @@ pub enum Reading {
     PercentUsed,
 }
 
-impl Reading {
+impl Conversion {
     /// Returns the conventions' value, if there is one.
     pub fn convert(self, value: f64) -> Option<f64> {
         if !value.is_finite() {
@@ -102,18 +102,22 @@ mod tests {
 
     #[test]
     fn values_are_converted() {
-        for (reading, value, expected) in [
-            (Reading::Same, 0.0, Some(0.0)),
-            (Reading::Same, f64::NAN, None),
-            (Reading::Measured, 0.0, None),
-            (Reading::Measured, 45.0, Some(45.0)),
-            (Reading::MilliWatts, 0.0, None),
-            (Reading::MilliWatts, 72_500.0, Some(72.5)),
-            (Reading::Percent, 25.0, Some(0.25)),
-            (Reading::PercentUsed, 25.0, Some(0.75)),
-            (Reading::PercentUsed, 120.0, Some(0.0)),
+        for (conversion, value, expected) in [
+            (Conversion::Same, 0.0, Some(0.0)),
+            (Conversion::Same, f64::NAN, None),
+            (Conversion::Measured, 0.0, None),
+            (Conversion::Measured, 45.0, Some(45.0)),
+            (Conversion::MilliWatts, 0.0, None),
+            (Conversion::MilliWatts, 72_500.0, Some(72.5)),
+            (Conversion::Percent, 25.0, Some(0.25)),
+            (Conversion::PercentUsed, 25.0, Some(0.75)),
+            (Conversion::PercentUsed, 120.0, Some(0.0)),
         ] {
-            assert_eq!(reading.convert(value), expected, "{reading:?} {value}");
+            assert_eq!(
+                conversion.convert(value),
+                expected,
+                "{conversion:?} {value}"
+            );
         }
     }
 }

@@ -67,7 +67,7 @@ pub fn metrics(picture: &MetricPicture, select: &Select) -> Vec<Metric> {
                 continue;
             };
             // A reading that the part does not have is no point.
-            if let Some(value) = rule.reading.convert(*value) {
+            if let Some(value) = rule.conversion.convert(*value) {
                 let further = rule.further.iter();
                 attributes.extend(further.map(|(key, value)| text(key, *value)));
                 let (_, points) = conventional

@@ -2,7 +2,7 @@
 
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 
-use super::{attributes::text, hardware::Part};
+use super::{attributes::text, hardware::HardwarePart};
 use crate::{GpuIdentity, Inventory};
 
 /// Labels of a series.
@@ -10,7 +10,7 @@ type SeriesLabels = [(String, String)];
 
 /// Returns the attributes of the part that labels name, and the other labels as they are. `None` if a label is missing.
 pub fn attributes(
-    part: Part,
+    part: HardwarePart,
     labels: &SeriesLabels,
     inventory: &Inventory,
 ) -> Option<Vec<KeyValue>> {
@@ -19,23 +19,23 @@ pub fn attributes(
         named.next().map(|(_, value)| value.as_str())
     };
     let (mut attributes, known): (Vec<KeyValue>, &[&str]) = match part {
-        Part::NvidiaGpu => {
+        HardwarePart::NvidiaGpu => {
             let uuid = label("uuid")?;
             let gpu = inventory.gpus.iter().find(|gpu| gpu.uuid == uuid);
             (nvidia(uuid, gpu, inventory), &["uuid"])
         }
-        Part::AmdGpu => {
+        HardwarePart::AmdGpu => {
             let id = label("bus_id")?;
             let mut attributes = named("gpu", id, &format!("GPU {id}"));
             attributes.push(text("hw.vendor", "AMD"));
             attributes.extend(label("sensor").map(|sensor| text("hw.sensor_location", sensor)));
             (attributes, &["bus_id", "sensor"])
         }
-        Part::Disk => {
+        HardwarePart::Disk => {
             let device = label("device")?;
             (named("physical_disk", device, device), &["device"])
         }
-        Part::Port => {
+        HardwarePart::Port => {
             let port = label("device_port")?;
             let name = match port.rsplit_once('_') {
                 Some((device, number)) => format!("{device} port {number}"),
@@ -43,12 +43,12 @@ pub fn attributes(
             };
             (named("network", port, &name), &["device_port"])
         }
-        Part::Dimm => {
+        HardwarePart::Dimm => {
             let (controller, slot, dimm) = (label("controller")?, label("slot")?, label("dimm")?);
             let attributes = named("memory", &format!("{controller}/{slot}"), dimm);
             (attributes, &["controller", "slot", "dimm"])
         }
-        Part::Sensor(kind) => {
+        HardwarePart::Sensor(kind) => {
             let (chip, sensor) = (label("chip")?, label("sensor")?);
             let mut attributes = named(
                 kind,
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::otlp::attributes::tests::shown;
 
-    fn made(part: Part, labels: &[(&str, &str)]) -> Option<Vec<String>> {
+    fn made(part: HardwarePart, labels: &[(&str, &str)]) -> Option<Vec<String>> {
         let inventory = Inventory {
             driver_version: "570.86".into(),
             product: "NVIDIA H100 80GB HBM3".into(),
@@ -116,7 +116,7 @@ mod tests {
     fn labels_become_the_attributes_of_a_part() {
         for (part, labels, expected) in [
             (
-                Part::NvidiaGpu,
+                HardwarePart::NvidiaGpu,
                 vec![("uuid", "GPU-3")],
                 vec![
                     "hw.id=GPU-3",
@@ -129,7 +129,7 @@ mod tests {
                 ],
             ),
             (
-                Part::AmdGpu,
+                HardwarePart::AmdGpu,
                 vec![("bus_id", "0000:03:00.0"), ("sensor", "junction")],
                 vec![
                     "hw.id=0000:03:00.0",
@@ -140,7 +140,7 @@ mod tests {
                 ],
             ),
             (
-                Part::AmdGpu,
+                HardwarePart::AmdGpu,
                 vec![("block", "umc"), ("bus_id", "0000:03:00.0")],
                 vec![
                     "hw.id=0000:03:00.0",
@@ -151,17 +151,17 @@ mod tests {
                 ],
             ),
             (
-                Part::Port,
+                HardwarePart::Port,
                 vec![("device_port", "mlx5_0_1")],
                 vec!["hw.id=mlx5_0_1", "hw.type=network", "hw.name=mlx5_0 port 1"],
             ),
             (
-                Part::Dimm,
+                HardwarePart::Dimm,
                 vec![("controller", "mc0"), ("dimm", "A1"), ("slot", "csrow0")],
                 vec!["hw.id=mc0/csrow0", "hw.type=memory", "hw.name=A1"],
             ),
             (
-                Part::Sensor("fan"),
+                HardwarePart::Sensor("fan"),
                 vec![("chip", "nct6775"), ("sensor", "fan1")],
                 vec![
                     "hw.id=nct6775/fan1",
@@ -175,7 +175,7 @@ mod tests {
             assert_eq!(made(part, &labels), Some(expected), "{part:?}");
             assert_eq!(made(part, &[]), None, "{part:?} without labels");
         }
-        let stranger = made(Part::NvidiaGpu, &[("uuid", "GPU-9")]).unwrap();
+        let stranger = made(HardwarePart::NvidiaGpu, &[("uuid", "GPU-9")]).unwrap();
         assert_eq!(stranger[2], "hw.name=GPU");
     }
 }

@@ -9,7 +9,7 @@ use reqwest::{
 use serde::Deserialize;
 
 use crate::{
-    config::{Address, Span},
+    config::{Address, ConfigDuration},
     secret::{Secret, SecretSource},
 };
 
@@ -64,7 +64,7 @@ pub struct Settings {
     #[serde(default = "yes")]
     pub logs: bool,
     /// How often metrics are sent.
-    pub(super) interval: Option<Span>,
+    pub(super) interval: Option<ConfigDuration>,
     /// Further attributes of the resource; they replace those that gpud sets.
     #[serde(default)]
     pub resource: BTreeMap<String, String>,

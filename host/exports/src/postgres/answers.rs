@@ -27,14 +27,14 @@ pub enum ClearText {
 
 /// A connection with limits on what the server sends.
 #[derive(Debug)]
-pub struct Limited<S> {
+pub struct LimitedConnection<S> {
     stream: S,
     /// How many bytes it may send before something is sent to it.
     left: usize,
     clear_text: Option<ClearTextWatch>,
 }
 
-impl<S> Limited<S> {
+impl<S> LimitedConnection<S> {
     /// Limits a connection on which nothing was sent yet.
     pub fn new(stream: S, clear_text: ClearText) -> Self {
         Self {
@@ -112,13 +112,13 @@ fn size(length: u32) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Limited<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for LimitedConnection<S> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Limited<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for LimitedConnection<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         task: &mut TaskContext<'_>,
@@ -131,7 +131,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Limited<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Limited<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for LimitedConnection<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         task: &mut TaskContext<'_>,

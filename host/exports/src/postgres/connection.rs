@@ -10,9 +10,9 @@ use tokio::net::TcpStream;
 use tokio_postgres::{Client, Config, Error, NoTls, config::SslMode, tls::MakeTlsConnect};
 
 use super::{
-    answers::{ClearText, Limited},
+    answers::{ClearText, LimitedConnection},
     error::{self, judge},
-    settings::{Server, TlsMode},
+    settings::{DatabaseServer, TlsMode},
     socket,
     table::Table,
     tcp, tls,
@@ -21,7 +21,7 @@ use crate::{Context, DeliveryError, status::shortened};
 
 /// Longest that connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an unused connection stays open.
+/// How long an idle connection stays open.
 const IDLE: Duration = Duration::from_secs(60);
 /// The lock under which tables are made: thousands of nodes may find that they are missing at one moment.
 const LOCK: i64 = 0x6770_7564_0001;
@@ -29,35 +29,35 @@ const LOCK: i64 = 0x6770_7564_0001;
 /// A database with at most one connection.
 #[derive(Debug)]
 pub struct Database {
-    server: Server,
+    server: DatabaseServer,
     create_tables: bool,
     /// Whether the tables are there, as far as is known.
     tables_are_there: bool,
-    unused: Arc<Mutex<Unused>>,
+    idle: Arc<Mutex<IdleConnection>>,
 }
 
-/// The connection while nothing is written.
+/// The connection while no rows are written.
 #[derive(Default)]
-struct Unused {
+struct IdleConnection {
     client: Option<Client>,
     /// How often one was put here.
     count: u64,
 }
 
-impl std::fmt::Debug for Unused {
+impl std::fmt::Debug for IdleConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Unused({})", self.client.is_some())
+        write!(f, "IdleConnection({})", self.client.is_some())
     }
 }
 
 impl Database {
     /// Makes one that has not connected yet.
-    pub fn new(server: Server, create_tables: bool) -> Self {
+    pub fn new(server: DatabaseServer, create_tables: bool) -> Self {
         Self {
             server,
             create_tables,
             tables_are_there: false,
-            unused: Arc::default(),
+            idle: Arc::default(),
         }
     }
 
@@ -71,8 +71,8 @@ impl Database {
         tables: &[&Table],
         context: &Context,
     ) -> Result<Client, DeliveryError> {
-        let unused = lock(&self.unused).client.take();
-        let client = match unused.filter(|client| !client.is_closed()) {
+        let idle = lock(&self.idle).client.take();
+        let client = match idle.filter(|client| !client.is_closed()) {
             Some(client) => client,
             None => self.connect(context).await?,
         };
@@ -104,18 +104,18 @@ impl Database {
     /// Leaves a connection open for a while.
     fn keep(&self, client: Client) {
         let count = {
-            let mut unused = lock(&self.unused);
-            unused.client = Some(client);
-            unused.count = unused.count.wrapping_add(1);
-            unused.count
+            let mut idle = lock(&self.idle);
+            idle.client = Some(client);
+            idle.count = idle.count.wrapping_add(1);
+            idle.count
         };
-        let unused = Arc::downgrade(&self.unused);
+        let idle = Arc::downgrade(&self.idle);
         tokio::spawn(async move {
             tokio::time::sleep(IDLE).await;
-            if let Some(unused) = unused.upgrade() {
-                let mut unused = lock(&unused);
-                if unused.count == count {
-                    unused.client = None;
+            if let Some(idle) = idle.upgrade() {
+                let mut idle = lock(&idle);
+                if idle.count == count {
+                    idle.client = None;
                 }
             }
         });
@@ -136,7 +136,7 @@ impl Database {
         let client = if server.is_socket() {
             config.ssl_mode(SslMode::Disable);
             let stream = socket::connect(server, context, CONNECT).await?;
-            let stream = Limited::new(stream, ClearText::Allowed);
+            let stream = LimitedConnection::new(stream, ClearText::Allowed);
             let connected = config.connect_raw(stream, NoTls).await;
             let (client, connection) = connected.map_err(failed)?;
             drive(connection);
@@ -144,7 +144,7 @@ impl Database {
         } else if server.tls == TlsMode::Disable {
             config.ssl_mode(SslMode::Disable);
             let stream = tcp::connect(server, context, CONNECT).await?;
-            let stream = Limited::new(stream, ClearText::Refused);
+            let stream = LimitedConnection::new(stream, ClearText::Refused);
             let connected = config.connect_raw(stream, NoTls).await;
             let (client, connection) = connected.map_err(failed)?;
             drive(connection);
@@ -217,6 +217,6 @@ fn drive<E: std::fmt::Display>(connection: impl Future<Output = Result<(), E>> +
     });
 }
 
-fn lock(unused: &Mutex<Unused>) -> MutexGuard<'_, Unused> {
-    unused.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(idle: &Mutex<IdleConnection>) -> MutexGuard<'_, IdleConnection> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,7 +15,7 @@ mod tls;
 
 use tokio_postgres::Client;
 
-pub use settings::{KIND, Server, Settings, TlsMode};
+pub use settings::{DatabaseServer, KIND, Settings, TlsMode};
 
 pub(crate) use connection::Database;
 pub(crate) use settings::{check_identifier, default_port, default_schema, yes};

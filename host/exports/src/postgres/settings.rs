@@ -16,7 +16,7 @@ const MAX_IDENTIFIER: usize = 32;
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The database.
-    pub server: Server,
+    pub server: DatabaseServer,
     /// Name of the cluster, for the column `cluster`.
     #[serde(default)]
     pub cluster: String,
@@ -36,7 +36,7 @@ pub struct Settings {
 /// A database, and how to log in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Server {
+pub struct DatabaseServer {
     /// Host name or address; or the folder of a Unix socket.
     pub host: String,
     /// Port.
@@ -105,7 +105,7 @@ impl Settings {
     }
 }
 
-impl Server {
+impl DatabaseServer {
     /// Returns true if `host` is the folder of a Unix socket.
     pub(crate) fn is_socket(&self) -> bool {
         self.host.starts_with('/')

@@ -4,7 +4,7 @@ use std::{fmt, io, path::Path, sync::Arc, time::Duration};
 
 use tokio::net::UnixStream;
 
-use super::settings::Server;
+use super::settings::DatabaseServer;
 use crate::{Context, DeliveryError};
 
 /// The user that owns the server where the settings name none.
@@ -16,7 +16,7 @@ pub(super) const OWNER: &str = "postgres";
 /// # Errors
 /// A transient error.
 pub async fn connect(
-    server: &Server,
+    server: &DatabaseServer,
     context: &Context,
     limit: Duration,
 ) -> Result<UnixStream, DeliveryError> {

@@ -6,7 +6,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
 use super::{
-    settings::{Server, TlsMode},
+    settings::{DatabaseServer, TlsMode},
     socket,
 };
 use crate::{Context, DeliveryError, names::Names};
@@ -20,7 +20,7 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// # Errors
 /// A transient error.
 pub async fn connect(
-    server: &Server,
+    server: &DatabaseServer,
     context: &Context,
     limit: Duration,
 ) -> Result<TcpStream, DeliveryError> {
@@ -45,7 +45,7 @@ pub async fn connect(
 
 /// Connects to the first address of a server that answers, `limit` for each of them.
 async fn to_any_address(
-    server: &Server,
+    server: &DatabaseServer,
     names: &Names,
     limit: Duration,
 ) -> Result<TcpStream, String> {

@@ -22,13 +22,16 @@ use tokio_rustls::{
 };
 
 use super::{
-    answers::{ClearText, Limited},
-    settings::{Server, TlsMode},
+    answers::{ClearText, LimitedConnection},
+    settings::{DatabaseServer, TlsMode},
 };
 use crate::{Context, DeliveryError};
 
 /// Makes what connects to a server. The system's certificates are read where a thread may block.
-pub async fn connector(server: &Server, context: &Context) -> Result<Connector, DeliveryError> {
+pub async fn connector(
+    server: &DatabaseServer,
+    context: &Context,
+) -> Result<Connector, DeliveryError> {
     let (mode, ca_file) = (server.tls, server.ca_file.clone());
     let secrets = Arc::clone(&context.environment.secrets);
     let made = tokio::task::spawn_blocking(move || {
@@ -153,7 +156,7 @@ pub struct Connector {
 }
 
 /// An encrypted connection, with limits on what the server sends.
-pub type EncryptedStream<S> = Limited<Encrypted<S>>;
+pub type EncryptedStream<S> = LimitedConnection<Encrypted<S>>;
 
 /// Encrypts one connection to a server of this name.
 pub struct ToServer {
@@ -182,7 +185,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToSer
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
             let encrypted = self.connector.connect(self.name, stream).await?;
-            Ok(Limited::new(encrypted, ClearText::Allowed))
+            Ok(LimitedConnection::new(encrypted, ClearText::Allowed))
         })
     }
 }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 
-use crate::{config::Span, partition, place, secret::Secret};
+use crate::{config::ConfigDuration, partition, place, secret::Secret};
 
 /// The kind's name in the file.
 pub const KIND: &str = "s3";
@@ -30,7 +30,7 @@ pub struct Settings {
     /// Folders by time.
     partition: Option<String>,
     /// How long records are gathered for one object.
-    gather: Option<Span>,
+    gather: Option<ConfigDuration>,
 }
 
 /// A bucket, and how to get in.

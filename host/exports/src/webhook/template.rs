@@ -29,7 +29,7 @@ const MAX_BYTES: usize = 16 << 10;
 
 /// A template that is known to be good.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
+pub struct Template(Vec<TemplatePart>);
 
 /// Why a text is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum TemplateError {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Field(&'static str),
 }
@@ -66,20 +66,20 @@ impl Template {
             let (name, after) = behind.split_once("}}").ok_or(TemplateError::Open)?;
             let name = name.trim();
             let field = FIELDS.into_iter().find(|field| *field == name);
-            parts.push(Part::Text(before.to_owned()));
+            parts.push(TemplatePart::Text(before.to_owned()));
             let field = field.ok_or_else(|| TemplateError::NoField(name.to_owned()))?;
-            parts.push(Part::Field(field));
+            parts.push(TemplatePart::Field(field));
             rest = after;
         }
-        parts.push(Part::Text(rest.to_owned()));
+        parts.push(TemplatePart::Text(rest.to_owned()));
         Ok(Self(parts))
     }
 
     /// Returns the body for a record. Values of fields cannot change the body's structure: they are escaped as in a JSON string where the content type is JSON, percent-encoded in a form, and as it is in other texts.
     pub fn fill(&self, record: &Record, content_type: &str) -> String {
         let parts = self.0.iter().map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Field(name) => escaped(&field(name, record), content_type),
+            TemplatePart::Text(text) => text.clone(),
+            TemplatePart::Field(name) => escaped(&field(name, record), content_type),
         });
         parts.collect()
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Seat;
+use super::Worker;
 use crate::{
     DeliveryError, MetricExport,
     metrics::{MetricPicture, Pushed},
@@ -14,22 +14,22 @@ use crate::{
 const FIRST: Duration = Duration::from_secs(10);
 
 /// Works until the stop. A push that failed is tried again with the values of then.
-pub(super) async fn run(export: &mut impl MetricExport, seat: &Seat) {
+pub(super) async fn run(export: &mut impl MetricExport, worker: &Worker) {
     let interval = export.interval();
-    let mut backoff = seat.backoff();
+    let mut backoff = worker.backoff();
     // Not all nodes of a fleet at one moment.
     let mut pause = interval.min(FIRST).mul_f64(retry::random());
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = seat.stop.cancelled() => return,
+            () = worker.stop.cancelled() => return,
         }
         let began = Instant::now();
         let done = tokio::select! {
-            done = seat.attempt(push(export, seat)) => done,
-            () = seat.stop.cancelled() => return,
+            done = worker.attempt(push(export, worker)) => done,
+            () = worker.stop.cancelled() => return,
         };
-        let context = &seat.context;
+        let context = &worker.context;
         let status = context.status.metrics();
         match done {
             Ok(pushed) => {
@@ -69,8 +69,8 @@ pub(super) async fn run(export: &mut impl MetricExport, seat: &Seat) {
 }
 
 /// Takes a picture and sends it.
-async fn push(export: &mut impl MetricExport, seat: &Seat) -> Result<Pushed, DeliveryError> {
-    let context = &seat.context;
+async fn push(export: &mut impl MetricExport, worker: &Worker) -> Result<Pushed, DeliveryError> {
+    let context = &worker.context;
     let readings = match &context.environment.metrics {
         Some(source) => source.read().await,
         None => return Ok(Pushed::default()),
@@ -78,7 +78,7 @@ async fn push(export: &mut impl MetricExport, seat: &Seat) -> Result<Pushed, Del
     let picture = MetricPicture {
         time: context.now(),
         readings,
-        snapshot: seat.snapshots.borrow().clone(),
+        snapshot: worker.snapshots.borrow().clone(),
     };
     export.push(&picture, context).await
 }

@@ -29,9 +29,9 @@ use crate::{
 /// How long a worker may go on after it was asked to stop.
 pub const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// The surroundings of the workers of one export.
+/// Runs the tasks of one export, with everything that they share.
 #[derive(Debug)]
-pub struct Seat {
+pub struct Worker {
     /// The services that the engine may use.
     pub context: Context,
     /// The records that wait.
@@ -46,7 +46,7 @@ pub struct Seat {
     pub stop: CancellationToken,
 }
 
-impl Seat {
+impl Worker {
     /// Delivers records until it is asked to stop.
     pub async fn run_records(&self, mut export: impl Export) {
         let spooling = self.buffer.keep_spooling(&self.stop);

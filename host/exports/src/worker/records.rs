@@ -2,46 +2,46 @@
 
 use std::time::{Duration, Instant};
 
-use super::Seat;
+use super::Worker;
 use crate::{DeliveryError, Export, Record, buffer::Batch, retry::Backoff};
 
 /// How often it is looked whether a batch has become full while records are gathered.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Works until the stop, and then until nothing waits or a delivery fails.
-pub(super) async fn run(export: &mut impl Export, seat: &Seat) {
-    let mut backoff = seat.backoff();
+pub(super) async fn run(export: &mut impl Export, worker: &Worker) {
+    let mut backoff = worker.backoff();
     // Whether the records that wait were gathered, or have been waiting for a failed delivery.
     let mut is_gathered = false;
     loop {
-        let batch = if seat.stop.is_cancelled() {
-            match seat.buffer.try_next(seat.batch_records).await {
+        let batch = if worker.stop.is_cancelled() {
+            match worker.buffer.try_next(worker.batch_records).await {
                 Some(batch) => batch,
                 None => return,
             }
         } else {
             tokio::select! {
-                batch = seat.buffer.next(seat.batch_records) => batch,
-                () = seat.stop.cancelled() => continue,
+                batch = worker.buffer.next(worker.batch_records) => batch,
+                () = worker.stop.cancelled() => continue,
             }
         };
         let gather = export.gather();
-        let is_full = batch.records.len() >= seat.batch_records;
-        if !gather.is_zero() && !is_gathered && !is_full && !seat.stop.is_cancelled() {
-            seat.buffer.release(batch).await;
-            self::gather(seat, gather).await;
+        let is_full = batch.records.len() >= worker.batch_records;
+        if !gather.is_zero() && !is_gathered && !is_full && !worker.stop.is_cancelled() {
+            worker.buffer.release(batch).await;
+            self::gather(worker, gather).await;
             is_gathered = true;
             continue;
         }
         is_gathered = false;
-        match deliver(export, seat, &mut backoff, &batch).await {
-            Ok(()) => seat.buffer.acknowledge(batch).await,
+        match deliver(export, worker, &mut backoff, &batch).await {
+            Ok(()) => worker.buffer.acknowledge(batch).await,
             Err((message, asked)) => {
                 // Looked at again afterwards: old records may have made room for new ones.
-                seat.buffer.release(batch).await;
-                seat.pause(&mut backoff, &message, asked).await;
+                worker.buffer.release(batch).await;
+                worker.pause(&mut backoff, &message, asked).await;
                 is_gathered = true;
-                if seat.stop.is_cancelled() {
+                if worker.stop.is_cancelled() {
                     return;
                 }
             }
@@ -50,13 +50,14 @@ pub(super) async fn run(export: &mut impl Export, seat: &Seat) {
 }
 
 /// Waits for more records: for this long, until a batch is full, or until the stop.
-async fn gather(seat: &Seat, time: Duration) {
+async fn gather(worker: &Worker, time: Duration) {
     let end = tokio::time::Instant::now() + time;
-    while tokio::time::Instant::now() < end && seat.buffer.waiting() < seat.batch_records as u64 {
+    while tokio::time::Instant::now() < end && worker.buffer.waiting() < worker.batch_records as u64
+    {
         let left = end.saturating_duration_since(tokio::time::Instant::now());
         tokio::select! {
             () = tokio::time::sleep(left.min(LOOK)) => {}
-            () = seat.stop.cancelled() => return,
+            () = worker.stop.cancelled() => return,
         }
     }
 }
@@ -64,7 +65,7 @@ async fn gather(seat: &Seat, time: Duration) {
 /// Delivers a batch, apart from records that the engine refuses.
 async fn deliver(
     export: &mut impl Export,
-    seat: &Seat,
+    worker: &Worker,
     backoff: &mut Backoff,
     batch: &Batch,
 ) -> Result<(), (String, Option<Duration>)> {
@@ -72,22 +73,22 @@ async fn deliver(
     let mut parts: Vec<Vec<Record>> = vec![batch.records.clone()];
     while let Some(part) = parts.pop() {
         let began = Instant::now();
-        let done = seat.attempt(export.deliver(&part, &seat.context)).await;
+        let done = worker.attempt(export.deliver(&part, &worker.context)).await;
         match done {
-            Ok(()) => seat.succeeded(backoff, part.len(), began),
+            Ok(()) => worker.succeeded(backoff, part.len(), began),
             Err(DeliveryError::Transient {
                 message,
                 retry_after,
             }) => return Err((message, retry_after)),
             Err(DeliveryError::PartlyTaken { message, left_out }) => {
                 let left_out = left_out.min(part.len());
-                give_up(seat, left_out, &message);
-                seat.succeeded(backoff, part.len() - left_out, began);
+                give_up(worker, left_out, &message);
+                worker.succeeded(backoff, part.len() - left_out, began);
             }
             Err(DeliveryError::Refused { message, records }) => {
                 let (refused, left) = split(part, &records);
                 if refused > 0 {
-                    give_up(seat, refused, &message);
+                    give_up(worker, refused, &message);
                 }
                 parts.extend(left.into_iter().rev());
             }
@@ -124,8 +125,8 @@ fn split(part: Vec<Record>, refused: &[usize]) -> (usize, Vec<Vec<Record>>) {
     (count, parts)
 }
 
-fn give_up(seat: &Seat, count: usize, message: &str) {
-    let context = &seat.context;
+fn give_up(worker: &Worker, count: usize, message: &str) {
+    let context = &worker.context;
     context.status.refused(count, message, context.now());
     tracing::error!(
         export = context.export,

@@ -2,25 +2,25 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::Seat;
+use super::Worker;
 use crate::{DeliveryError, Snapshot, StateExport};
 
 /// Works until the stop.
-pub(super) async fn run(export: &mut impl StateExport, seat: &Seat) {
-    let mut snapshots = seat.snapshots.clone();
-    let mut backoff = seat.backoff();
+pub(super) async fn run(export: &mut impl StateExport, worker: &Worker) {
+    let mut snapshots = worker.snapshots.clone();
+    let mut backoff = worker.backoff();
     // Since when the engine's picture is an old one.
     let mut waiting_since = None;
     loop {
         let snapshot = snapshots.borrow_and_update().clone();
         if let Some(snapshot) = snapshot {
-            let since = *waiting_since.get_or_insert_with(|| seat.context.now());
-            seat.context.status.set_oldest_waiting(Some(since));
-            match apply(export, seat, &snapshot).await {
+            let since = *waiting_since.get_or_insert_with(|| worker.context.now());
+            worker.context.status.set_oldest_waiting(Some(since));
+            match apply(export, worker, &snapshot).await {
                 Ok(began) => {
                     waiting_since = None;
-                    seat.context.status.set_oldest_waiting(None);
-                    seat.succeeded(&mut backoff, 1, began);
+                    worker.context.status.set_oldest_waiting(None);
+                    worker.succeeded(&mut backoff, 1, began);
                 }
                 Err(error) => {
                     let (message, asked) = match error {
@@ -32,8 +32,8 @@ pub(super) async fn run(export: &mut impl StateExport, seat: &Seat) {
                         DeliveryError::Refused { message, .. }
                         | DeliveryError::PartlyTaken { message, .. } => (message, None),
                     };
-                    seat.pause(&mut backoff, &message, asked).await;
-                    if seat.stop.is_cancelled() {
+                    worker.pause(&mut backoff, &message, asked).await;
+                    if worker.stop.is_cancelled() {
                         return;
                     }
                     continue;
@@ -42,24 +42,24 @@ pub(super) async fn run(export: &mut impl StateExport, seat: &Seat) {
         }
         tokio::select! {
             changed = snapshots.changed() => if changed.is_err() {
-                seat.stop.cancelled().await;
+                worker.stop.cancelled().await;
                 return;
             },
             () = tokio::time::sleep(export.resync()) => {
-                tracing::debug!(export = seat.context.export, "the state is sent once more");
+                tracing::debug!(export = worker.context.export, "the state is sent once more");
             }
-            () = seat.stop.cancelled() => return,
+            () = worker.stop.cancelled() => return,
         }
     }
 }
 
 async fn apply(
     export: &mut impl StateExport,
-    seat: &Seat,
+    worker: &Worker,
     snapshot: &Arc<Snapshot>,
 ) -> Result<Instant, DeliveryError> {
     let began = Instant::now();
-    let select = &seat.context.select;
+    let select = &worker.context.select;
     let selected;
     let snapshot = if select.components.is_empty() {
         snapshot
@@ -67,6 +67,6 @@ async fn apply(
         selected = Arc::new(snapshot.only(|component| select.wants_component(component)));
         &selected
     };
-    let applied = export.apply(snapshot, &seat.context);
-    seat.attempt(applied).await.map(|()| began)
+    let applied = export.apply(snapshot, &worker.context);
+    worker.attempt(applied).await.map(|()| began)
 }

@@ -30,9 +30,9 @@ pub fn record(time: u64) -> Record {
 
 /// The answers of an engine, in turn; then it takes everything.
 type DeliveryPlan = Vec<Step>;
-type Step = Box<dyn Fn(&[Record]) -> Answer + Send>;
+type Step = Box<dyn Fn(&[Record]) -> EngineAnswer + Send>;
 
-enum Answer {
+enum EngineAnswer {
     Takes,
     Fails,
     Refuses(Vec<usize>),
@@ -41,33 +41,33 @@ enum Answer {
     Panics,
 }
 
-struct Scripted {
+struct ScriptedExport {
     plan: DeliveryPlan,
     seen: Arc<Mutex<Vec<Vec<u64>>>>,
     gather: Duration,
 }
 
-impl Export for Scripted {
+impl Export for ScriptedExport {
     async fn deliver(&mut self, batch: &[Record], _: &Context) -> Result<(), DeliveryError> {
         let times = batch.iter().map(|record| record.time).collect();
         self.seen.lock().unwrap().push(times);
         let answer = match self.plan.is_empty() {
-            true => Answer::Takes,
+            true => EngineAnswer::Takes,
             false => self.plan.remove(0)(batch),
         };
         match answer {
-            Answer::Takes => Ok(()),
-            Answer::Fails => Err(DeliveryError::transient("down")),
-            Answer::Refuses(records) => Err(DeliveryError::Refused {
+            EngineAnswer::Takes => Ok(()),
+            EngineAnswer::Fails => Err(DeliveryError::transient("down")),
+            EngineAnswer::Refuses(records) => Err(DeliveryError::Refused {
                 message: "bad".into(),
                 records,
             }),
-            Answer::LeavesOut(left_out) => Err(DeliveryError::PartlyTaken {
+            EngineAnswer::LeavesOut(left_out) => Err(DeliveryError::PartlyTaken {
                 message: "too old".into(),
                 left_out,
             }),
-            Answer::Hangs => std::future::pending().await,
-            Answer::Panics => panic!("an engine's bug"),
+            EngineAnswer::Hangs => std::future::pending().await,
+            EngineAnswer::Panics => panic!("an engine's bug"),
         }
     }
 
@@ -77,7 +77,7 @@ impl Export for Scripted {
 }
 
 struct Bench {
-    seat: Arc<Seat>,
+    worker: Arc<Worker>,
     now: Arc<AtomicU64>,
     seen: Arc<Mutex<Vec<Vec<u64>>>>,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
@@ -101,7 +101,7 @@ impl Bench {
             spool_folder: None,
         };
         let snapshots = watch::Sender::new(None);
-        let seat = Seat {
+        let worker = Worker {
             context: Context {
                 export: "test".into(),
                 timeout: Duration::from_secs(10),
@@ -117,7 +117,7 @@ impl Bench {
             stop: CancellationToken::new(),
         };
         Self {
-            seat: Arc::new(seat),
+            worker: Arc::new(worker),
             now,
             seen: Arc::default(),
             snapshots,
@@ -126,7 +126,7 @@ impl Bench {
 
     fn push(&self, times: std::ops::Range<u64>) {
         for time in times {
-            self.seat.buffer.push(Arc::new(record(time)));
+            self.worker.buffer.push(Arc::new(record(time)));
         }
     }
 
@@ -135,14 +135,14 @@ impl Bench {
     }
 
     fn start_gathering(&self, plan: DeliveryPlan, gather: Duration) -> tokio::task::JoinHandle<()> {
-        let (seat, seen) = (Arc::clone(&self.seat), Arc::clone(&self.seen));
-        let export = Scripted { plan, seen, gather };
-        tokio::spawn(async move { seat.run_records(export).await })
+        let (worker, seen) = (Arc::clone(&self.worker), Arc::clone(&self.seen));
+        let export = ScriptedExport { plan, seen, gather };
+        tokio::spawn(async move { worker.run_records(export).await })
     }
 
     /// Waits until nothing waits.
     async fn drained(&self) {
-        while self.seat.context.status.view().waiting() > 0 {
+        while self.worker.context.status.view().waiting() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -152,12 +152,12 @@ impl Bench {
     }
 
     async fn end(&self, task: tokio::task::JoinHandle<()>) {
-        self.seat.stop.cancel();
+        self.worker.stop.cancel();
         task.await.unwrap();
     }
 }
 
-fn answer(make: impl Fn() -> Answer + Send + 'static) -> Step {
+fn answer(make: impl Fn() -> EngineAnswer + Send + 'static) -> Step {
     Box::new(move |_| make())
 }
 
@@ -166,17 +166,17 @@ async fn a_failure_is_shown_and_tried_again() {
     let bench = Bench::new(100, None);
     bench.push(0..3);
     let task = bench.start(vec![
-        answer(|| Answer::Fails),
-        answer(|| Answer::Hangs),
-        answer(|| Answer::Panics),
+        answer(|| EngineAnswer::Fails),
+        answer(|| EngineAnswer::Hangs),
+        answer(|| EngineAnswer::Panics),
     ]);
     while bench.delivered().len() < 3 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     tokio::time::sleep(Duration::from_millis(10)).await;
     bench.now.fetch_add(60_000, Ordering::SeqCst);
-    let view = bench.seat.context.status.view();
-    let (health, reason) = view.verdict(bench.seat.context.now());
+    let view = bench.worker.context.status.view();
+    let (health, reason) = view.verdict(bench.worker.context.now());
     assert_eq!(health, Health::Degraded);
     assert!(
         reason.contains("panicked") && reason.contains("3 records wait"),
@@ -184,7 +184,7 @@ async fn a_failure_is_shown_and_tried_again() {
     );
     bench.drained().await;
     assert_eq!(bench.delivered(), vec![vec![0, 1, 2]; 4]);
-    let view = bench.seat.context.status.view();
+    let view = bench.worker.context.status.view();
     assert_eq!((view.delivered, view.failures, view.dropped), (3, 3, 0));
     assert_eq!(view.verdict(0).0, Health::Healthy);
     bench.end(task).await;
@@ -195,8 +195,8 @@ async fn what_is_refused_is_dropped_and_the_rest_arrives() {
     let bench = Bench::new(100, None);
     bench.push(0..4);
     let bad = |batch: &[Record]| match batch.iter().any(|record| record.time == 2) {
-        true => Answer::Refuses(Vec::new()),
-        false => Answer::Takes,
+        true => EngineAnswer::Refuses(Vec::new()),
+        false => EngineAnswer::Takes,
     };
     let plan: DeliveryPlan = (0..8).map(|_| Box::new(bad) as _).collect();
     let task = bench.start(plan);
@@ -205,14 +205,14 @@ async fn what_is_refused_is_dropped_and_the_rest_arrives() {
         bench.delivered(),
         [vec![0, 1, 2, 3], vec![0, 1], vec![2, 3], vec![2], vec![3]]
     );
-    let view = bench.seat.context.status.view();
+    let view = bench.worker.context.status.view();
     assert_eq!((view.delivered, view.refused), (3, 1));
     assert!(view.verdict(1_000_000).1.contains("refused: bad"));
     bench.end(task).await;
 
     let bench = Bench::new(100, None);
     bench.push(0..3);
-    let task = bench.start(vec![answer(|| Answer::Refuses(vec![1]))]);
+    let task = bench.start(vec![answer(|| EngineAnswer::Refuses(vec![1]))]);
     bench.drained().await;
     assert_eq!(bench.delivered(), [vec![0, 1, 2], vec![0, 2]]);
     bench.end(task).await;
@@ -222,10 +222,10 @@ async fn what_is_refused_is_dropped_and_the_rest_arrives() {
 async fn what_an_engine_leaves_out_is_counted_and_not_sent_again() {
     let bench = Bench::new(100, None);
     bench.push(0..4);
-    let task = bench.start(vec![answer(|| Answer::LeavesOut(3))]);
+    let task = bench.start(vec![answer(|| EngineAnswer::LeavesOut(3))]);
     bench.drained().await;
     assert_eq!(bench.delivered(), [vec![0, 1, 2, 3]]);
-    let view = bench.seat.context.status.view();
+    let view = bench.worker.context.status.view();
     assert_eq!((view.delivered, view.refused), (1, 3));
     assert!(view.verdict(1_000_000).1.contains("refused: too old"));
     bench.end(task).await;
@@ -234,13 +234,13 @@ async fn what_an_engine_leaves_out_is_counted_and_not_sent_again() {
 #[tokio::test(start_paused = true)]
 async fn a_dead_endpoint_costs_the_bound_and_every_loss_is_counted() {
     let bench = Bench::new(1000, None);
-    let task = bench.start((0..1000).map(|_| answer(|| Answer::Fails)).collect());
+    let task = bench.start((0..1000).map(|_| answer(|| EngineAnswer::Fails)).collect());
     for round in 0..100 {
         bench.push(round * 100..(round + 1) * 100);
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert!(bench.seat.context.status.view().queued <= 1000);
+        assert!(bench.worker.context.status.view().queued <= 1000);
     }
-    let view = bench.seat.context.status.view();
+    let view = bench.worker.context.status.view();
     assert_eq!(view.queued + view.dropped, 10_000);
     assert!(
         view.verdict(1_000_000).1.contains("the queue was full"),
@@ -252,7 +252,7 @@ async fn a_dead_endpoint_costs_the_bound_and_every_loss_is_counted() {
 #[tokio::test]
 async fn at_the_stop_what_waits_is_delivered_once_more_and_then_it_ends() {
     let bench = Bench::new(100, None);
-    bench.seat.stop.cancel();
+    bench.worker.stop.cancel();
     bench.push(0..2);
     bench.start(Vec::new()).await.unwrap();
     assert_eq!(bench.delivered(), [[0, 1]]);
@@ -262,7 +262,7 @@ async fn at_the_stop_what_waits_is_delivered_once_more_and_then_it_ends() {
 async fn an_engine_that_hangs_does_not_hold_up_the_stop() {
     let bench = Bench::new(100, None);
     bench.push(0..2);
-    let task = bench.start(vec![answer(|| Answer::Hangs)]);
+    let task = bench.start(vec![answer(|| EngineAnswer::Hangs)]);
     while bench.delivered().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -278,22 +278,22 @@ async fn a_spooled_record_that_was_not_acknowledged_comes_again_with_its_id() {
     let bench = Bench::new(100, Some(folder.path()));
     let sent: Vec<_> = (0..3).map(|time| Arc::new(record(time))).collect();
     for record in &sent {
-        bench.seat.buffer.push(Arc::clone(record));
+        bench.worker.buffer.push(Arc::clone(record));
     }
-    let task = bench.start(vec![answer(|| Answer::Hangs)]);
-    while bench.delivered().is_empty() || bench.seat.context.status.view().spooled < 3 {
+    let task = bench.start(vec![answer(|| EngineAnswer::Hangs)]);
+    while bench.delivered().is_empty() || bench.worker.context.status.view().spooled < 3 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
     let again = Bench::new(100, Some(folder.path()));
-    assert_eq!(again.seat.context.status.view().spooled, 3);
-    let batch = again.seat.buffer.next(100).await;
+    assert_eq!(again.worker.context.status.view().spooled, 3);
+    let batch = again.worker.buffer.next(100).await;
     let ids: Vec<_> = batch.records.iter().map(|record| record.id).collect();
     let expected: Vec<_> = sent.iter().map(|record| record.id).collect();
     assert_eq!(ids, expected);
-    again.seat.buffer.acknowledge(batch).await;
-    assert_eq!(again.seat.context.status.view().waiting(), 0);
+    again.worker.buffer.acknowledge(batch).await;
+    assert_eq!(again.worker.context.status.view().waiting(), 0);
 }
 
 /// A disk that takes nothing is shown as the problem, and records arrive all the same.
@@ -306,13 +306,13 @@ async fn records_are_delivered_from_memory_while_the_disk_takes_none() {
     let task = bench.start(Vec::new());
     bench.drained().await;
     assert_eq!(bench.delivered(), [[0, 1, 2]]);
-    let problem = bench.seat.context.status.view().spool_problem.unwrap();
+    let problem = bench.worker.context.status.view().spool_problem.unwrap();
     assert!(problem.contains("make room on the disk"), "{problem}");
     std::fs::create_dir_all(folder.path()).unwrap();
     tokio::time::sleep(Duration::from_secs(6)).await;
     bench.push(3..4);
     bench.drained().await;
-    while bench.seat.context.status.view().spool_problem.is_some() {
+    while bench.worker.context.status.view().spool_problem.is_some() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(bench.delivered().last().unwrap(), &[3]);
@@ -325,7 +325,7 @@ async fn records_are_gathered_for_a_while_or_until_a_batch_is_full() {
     let began = tokio::time::Instant::now();
     bench.push(0..2);
     let gather = Duration::from_secs(30);
-    let task = bench.start_gathering(vec![answer(|| Answer::Fails)], gather);
+    let task = bench.start_gathering(vec![answer(|| EngineAnswer::Fails)], gather);
     tokio::time::sleep(Duration::from_secs(10)).await;
     bench.push(2..3);
     tokio::time::sleep(Duration::from_secs(15)).await;
@@ -392,13 +392,13 @@ async fn the_present_state_is_shown_at_changes_and_renewed() {
         seen: Arc::clone(&seen),
         failures: 2,
     };
-    let seat = Arc::clone(&bench.seat);
-    let task = tokio::spawn(async move { seat.run_state(mirror).await });
+    let worker = Arc::clone(&bench.worker);
+    let task = tokio::spawn(async move { worker.run_state(mirror).await });
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(seen.lock().unwrap().is_empty(), "nothing is known yet");
     bench.snapshots.send_replace(state(Health::Healthy));
     tokio::time::sleep(Duration::from_millis(10)).await;
-    assert!(bench.seat.context.status.view().failing_since.is_some());
+    assert!(bench.worker.context.status.view().failing_since.is_some());
     // While it cannot be reached only the newest state counts.
     bench.snapshots.send_replace(state(Health::Degraded));
     bench.snapshots.send_replace(state(Health::Unhealthy));

@@ -14,7 +14,7 @@ fn durations_sizes_and_addresses() {
         ("-1s", None),
         ("99999999999999999999s", None),
     ] {
-        let found = Span::parse(text).map(|span| span.0.as_millis());
+        let found = ConfigDuration::parse(text).map(|span| span.0.as_millis());
         assert_eq!(found, millis, "{text}");
     }
     for (text, bytes) in [
@@ -24,7 +24,7 @@ fn durations_sizes_and_addresses() {
         ("1GB", None),
         ("99999999999GiB", None),
     ] {
-        assert_eq!(Bytes::parse(text).map(|size| size.0), bytes, "{text}");
+        assert_eq!(ByteSize::parse(text).map(|size| size.0), bytes, "{text}");
     }
     for (text, shown) in [
         (

@@ -23,11 +23,12 @@ fn files_and_data_are_found() {
     );
     let cluster = parse(&text, None, Path::new("/etc/k")).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(cluster.server, "https://10.0.0.1:6443");
-    let is = |found: &Option<Material>, path: &str| *found == Some(Material::File(path.into()));
+    let is =
+        |found: &Option<InlineOrFile>, path: &str| *found == Some(InlineOrFile::File(path.into()));
     assert!(is(&cluster.authority, "/etc/k/pki/ca.crt"));
     let (certificate, key) = cluster.identity.unwrap();
     assert!(is(&Some(certificate), "/var/lib/kubelet/pki/c.pem"));
-    assert!(key == Material::Inline(b"hello".to_vec()));
+    assert!(key == InlineOrFile::Inline(b"hello".to_vec()));
     assert!(cluster.token.is_none());
     let text = config("{server: 'https://h'}", "{token: abc, tokenFile: /run/t}");
     let cluster = parse(&text, Some("main"), Path::new("/")).unwrap_or_else(|e| panic!("{e}"));

@@ -30,7 +30,7 @@ fn a_question_for_the_password_is_seen_wherever_reads_end() {
 #[tokio::test]
 async fn answers_have_an_end_until_more_is_sent() {
     let (near, mut far) = tokio::io::duplex(2 * MAX_ANSWERS);
-    let mut limited = Limited::new(near, ClearText::Allowed);
+    let mut limited = LimitedConnection::new(near, ClearText::Allowed);
     let mut buffer = vec![0; MAX_ANSWERS];
     for _ in 0..3 {
         limited.write_all(b"question").await.unwrap();

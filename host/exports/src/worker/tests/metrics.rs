@@ -19,12 +19,12 @@ impl MetricSource for Source {
 }
 
 /// Fails a few times, and then takes all but one point.
-struct Scripted {
+struct ScriptedMetrics {
     failures: u32,
     seen: Arc<Mutex<Vec<u64>>>,
 }
 
-impl MetricExport for Scripted {
+impl MetricExport for ScriptedMetrics {
     async fn push(
         &mut self,
         picture: &MetricPicture,
@@ -50,21 +50,21 @@ impl MetricExport for Scripted {
 #[tokio::test(start_paused = true)]
 async fn metrics_are_sent_at_an_interval_and_a_failed_push_is_replaced() {
     let mut bench = Bench::new(1, None);
-    let seat = Arc::get_mut(&mut bench.seat).unwrap();
-    seat.context.environment.metrics = Some(Arc::new(Source::default()));
+    let worker = Arc::get_mut(&mut bench.worker).unwrap();
+    worker.context.environment.metrics = Some(Arc::new(Source::default()));
     let seen: Arc<Mutex<Vec<u64>>> = Arc::default();
-    let export = Scripted {
+    let export = ScriptedMetrics {
         failures: 2,
         seen: Arc::clone(&seen),
     };
-    let seat = Arc::clone(&bench.seat);
-    let task = tokio::spawn(async move { seat.run_metrics(export).await });
+    let worker = Arc::clone(&bench.worker);
+    let task = tokio::spawn(async move { worker.run_metrics(export).await });
     while seen.lock().unwrap().is_empty() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     tokio::time::sleep(Duration::from_millis(10)).await;
-    let view = bench.seat.context.status.view();
-    let reason = view.verdict(bench.seat.context.now()).1;
+    let view = bench.worker.context.status.view();
+    let reason = view.verdict(bench.worker.context.now()).1;
     assert!(reason.contains("no metrics could be sent"), "{reason}");
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(
@@ -74,7 +74,7 @@ async fn metrics_are_sent_at_an_interval_and_a_failed_push_is_replaced() {
     );
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(*seen.lock().unwrap(), [0, 1, 2, 3]);
-    let view = bench.seat.context.status.metrics().view();
+    let view = bench.worker.context.status.metrics().view();
     assert_eq!((view.taken, view.refused, view.failures), (18, 2, 2));
     assert_eq!(view.failing_since, None);
     bench.end(task).await;
