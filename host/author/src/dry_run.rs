@@ -70,7 +70,7 @@ impl Candidate<'_> {
         let mut checks = Vec::new();
         for descriptor in chosen {
             config::check(&descriptor, self.config)
-                .map_err(|misfit| format!("{}: {}", descriptor.name, misfit.message))?;
+                .map_err(|mismatch| format!("{}: {}", descriptor.name, mismatch.message))?;
             let trial = Trial::new(
                 Arc::clone(&plugin),
                 descriptor,

@@ -38,7 +38,7 @@ pub async fn check(pack: &Pack, compilation: &Compilation) -> Result<(), PackRef
             .map_err(|error| wrong(error.to_string()))?;
         for described in loaded.components() {
             config::check(described, &plugin.config.clone().into())
-                .map_err(|misfit| wrong(format!("its defaults: {}", misfit.message)))?;
+                .map_err(|mismatch| wrong(format!("its defaults: {}", mismatch.message)))?;
         }
     }
     Ok(())

@@ -187,14 +187,14 @@ impl Conformance<'_> {
         }
         match config::check(&self.described, self.config) {
             Ok(()) => {}
-            Err(misfit) if misfit.message.starts_with("the plugin's") => {
-                points.add(Grade::Bad, format!("{name}: {}", misfit.message));
+            Err(mismatch) if mismatch.message.starts_with("the plugin's") => {
+                points.add(Grade::Bad, format!("{name}: {}", mismatch.message));
             }
-            Err(misfit) => points.add(
+            Err(mismatch) => points.add(
                 Grade::Note,
                 format!(
                     "{name}: needs a configuration (give one with --config): {}",
-                    misfit.message
+                    mismatch.message
                 ),
             ),
         }

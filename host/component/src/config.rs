@@ -27,9 +27,9 @@ pub struct SiteConfig {
     pub keys: Map<String, Value>,
 }
 
-/// Why a configuration does not fit.
+/// Why a configuration does not match its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub struct ConfigMismatch {
     /// JSON pointer of the first value that does not fit; empty is the whole.
     pub pointer: String,
     /// The problems, of all values.
@@ -55,11 +55,13 @@ impl ComponentConfig {
             return (self.flags.clone(), None);
         };
         let whole = self.whole();
-        let misfit = match &described.config_schema {
-            Some(_) => check(described, &whole).err().map(|misfit| misfit.message),
+        let mismatch = match &described.config_schema {
+            Some(_) => check(described, &whole)
+                .err()
+                .map(|mismatch| mismatch.message),
             None => (!site.keys.is_empty()).then(|| "it takes no configuration".to_owned()),
         };
-        match misfit {
+        match mismatch {
             None => (whole, None),
             Some(message) => {
                 let (file, name) = (&site.file, &described.name);
@@ -73,12 +75,12 @@ impl ComponentConfig {
 /// Validates a configuration against a component's schema, if it has one.
 ///
 /// # Errors
-/// [`Misfit`].
-pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Misfit> {
+/// [`ConfigMismatch`].
+pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), ConfigMismatch> {
     let Some(text) = &described.config_schema else {
         return Ok(());
     };
-    let whole = |message: String| Misfit {
+    let whole = |message: String| ConfigMismatch {
         pointer: String::new(),
         message,
     };
@@ -97,7 +99,7 @@ pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Misf
         let at = if at.is_empty() { "config" } else { at };
         format!("{at}: {}", fault.text)
     });
-    Err(Misfit {
+    Err(ConfigMismatch {
         pointer: first.pointer.clone(),
         message: format!(
             "config does not fit: {}",
@@ -124,8 +126,8 @@ mod tests {
     }
 
     fn fault(schema: &str, config: &Value) -> Option<(String, String)> {
-        let misfit = check(&described(Some(schema)), config).err()?;
-        Some((misfit.pointer, misfit.message))
+        let mismatch = check(&described(Some(schema)), config).err()?;
+        Some((mismatch.pointer, mismatch.message))
     }
 
     #[test]

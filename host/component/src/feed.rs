@@ -36,15 +36,15 @@ impl fmt::Display for ChangeId {
     }
 }
 
-/// A text that is not a [`ChangeId`].
+/// Why a text is not a [`ChangeId`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` names no change; expected two numbers with a hyphen between them")]
-pub struct NotAChangeId(String);
+pub struct ParseChangeIdError(String);
 
 impl FromStr for ChangeId {
-    type Err = NotAChangeId;
+    type Err = ParseChangeIdError;
 
-    fn from_str(text: &str) -> Result<Self, NotAChangeId> {
+    fn from_str(text: &str) -> Result<Self, ParseChangeIdError> {
         let parse = || {
             let (started, number) = text.split_once('-')?;
             Some(Self {
@@ -52,7 +52,7 @@ impl FromStr for ChangeId {
                 number: number.parse().ok()?,
             })
         };
-        parse().ok_or_else(|| NotAChangeId(text.chars().take(64).collect()))
+        parse().ok_or_else(|| ParseChangeIdError(text.chars().take(64).collect()))
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     MANIFEST_FILE, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, Manifest, PackRefusal, SIGNATURE_FILE,
     SUMS_FILE, hex,
     installed::{Packs, Record, below},
-    signature::{Distrust, TrustedKeys},
+    signature::{SignatureError, TrustedKeys},
 };
 use crate::{node::trusted::Opener, spec::Plugin};
 
@@ -160,7 +160,7 @@ fn check_signature(what: &str, folder: &Path, sums: &str, key: &Path) -> Result<
     let signature = String::from_utf8_lossy(&signature);
     let keys = TrustedKeys::read_one(key)?;
     match keys.verify_sums(what, sums, Some(&signature)) {
-        Err(Distrust::UnknownKey(_)) if keys.is_empty() => Ok(()),
+        Err(SignatureError::UnknownKey(_)) if keys.is_empty() => Ok(()),
         Ok(_) => Ok(()),
         Err(why) => Err(PackRefusal(why.to_string())),
     }

@@ -10,7 +10,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use blake2b_simd::Params;
-use minisign_verify::{Error as Misfit, PublicKey, Signature};
+use minisign_verify::{Error as VerifyError, PublicKey, Signature};
 use ring::{
     rand::{SecureRandom as _, SystemRandom},
     signature::{Ed25519KeyPair, KeyPair as _},
@@ -42,16 +42,16 @@ pub struct TrustedKeys {
     keys: Vec<(String, PublicKey)>,
 }
 
-/// Why a signature proves nothing.
+/// Why a signature is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Distrust {
-    /// There is none.
+pub enum SignatureError {
+    /// The content is not signed.
     #[error("{0}")]
     Unsigned(String),
-    /// None of the trusted keys made it.
+    /// The signature was made with a key that is not trusted.
     #[error("{0}")]
     UnknownKey(String),
-    /// It is not what it says it is: somebody changed it or what it is over.
+    /// The signature is malformed, or does not match the content: one of them was changed.
     #[error("{0}")]
     Bad(String),
 }
@@ -126,8 +126,8 @@ impl TrustedKeys {
     /// Who of them signed a pack.
     ///
     /// # Errors
-    /// [`Distrust`]: nobody signed it, nobody of these did, or the signature is not over this content.
-    pub fn verify(&self, pack: &Pack) -> Result<Signer, Distrust> {
+    /// [`SignatureError`]: there is no signature, no trusted key made it, or it does not match the content.
+    pub fn verify(&self, pack: &Pack) -> Result<Signer, SignatureError> {
         let what = format!("pack {} {}", pack.manifest.name, pack.manifest.version);
         self.verify_sums(&what, &pack.sums(), pack.signature.as_deref())
     }
@@ -141,12 +141,12 @@ impl TrustedKeys {
         what: &str,
         sums: &str,
         signature: Option<&str>,
-    ) -> Result<Signer, Distrust> {
+    ) -> Result<Signer, SignatureError> {
         let Some(text) = signature else {
-            return Err(Distrust::Unsigned(format!("{what} is not signed")));
+            return Err(SignatureError::Unsigned(format!("{what} is not signed")));
         };
         let signature = Signature::decode(text).map_err(|error| {
-            Distrust::Bad(format!(
+            SignatureError::Bad(format!(
                 "{what}: {SIGNATURE_FILE} is no signature of minisign: {error}"
             ))
         })?;
@@ -158,16 +158,16 @@ impl TrustedKeys {
                         comment: signature.trusted_comment().to_owned(),
                     });
                 }
-                Err(Misfit::UnexpectedKeyId) => {}
+                Err(VerifyError::UnexpectedKeyId) => {}
                 Err(error) => {
-                    return Err(Distrust::Bad(format!(
+                    return Err(SignatureError::Bad(format!(
                         "{what}: its signature is bad ({error}, key {file}): it was changed after it was signed"
                     )));
                 }
             }
         }
         let folder = self.folder.display();
-        Err(Distrust::UnknownKey(match self.keys.is_empty() {
+        Err(SignatureError::UnknownKey(match self.keys.is_empty() {
             true => format!(
                 "{what} is signed, and no key is trusted: put the vendor's public key into {folder}"
             ),

@@ -121,13 +121,13 @@ pub(crate) async fn of_bytes(
         .await
         .map_err(|error| Problem::new(error.to_string(), places.grants_place("")))?;
     for described in loaded.components() {
-        config::check(described, &wasm.config).map_err(|misfit| Problem {
+        config::check(described, &wasm.config).map_err(|mismatch| Problem {
             note: Some(format!(
                 "component `{}` of {} declares this in its schema",
                 described.name,
                 file.display()
             )),
-            ..Problem::new(misfit.message, places.config_place(&misfit.pointer))
+            ..Problem::new(mismatch.message, places.config_place(&mismatch.pointer))
         })?;
     }
     Ok(components(plugin, wasm, loaded))

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     component::event_facts::EventFacts,
-    store::{Cursor, EntryId, Happening, MAX_PAGE, TimelineRead},
+    store::{Cursor, EntryContent, EntryId, MAX_PAGE, TimelineRead},
     wire::parse_since,
 };
 
@@ -70,7 +70,7 @@ pub(super) async fn event(
         entry.map_err(|error| ApiError::Numeric(format!("the event cannot be read: {error}")))?;
     let gone = || ApiError::Typed(StatusCode::NOT_FOUND, "no such event is stored".to_owned());
     let entry = entry.ok_or_else(gone)?;
-    let Happening::Event(stored) = &entry.what else {
+    let EntryContent::Event(stored) = &entry.content else {
         return Err(gone());
     };
     let facts = EventFacts::of(&entry.component);
@@ -95,7 +95,7 @@ fn read(query: &Query, now: jiff::Timestamp) -> Result<TimelineRead, ApiError> {
     let since = since.transpose();
     let since = since.map_err(|error| ApiError::bad_request(format!("since: {error}")))?;
     let before = query.get("before").map(str::parse::<Cursor>).transpose();
-    let before = before.map_err(|error: crate::store::NoCursor| {
+    let before = before.map_err(|error: crate::store::ParseCursorError| {
         ApiError::bad_request(format!("before: {error}"))
     })?;
     let limit = match query.get("limit") {

@@ -24,7 +24,7 @@ use crate::{
     component::feed::{Change, ChangeId, Subscription},
     model::{Event, EventType, Health, HealthState, Subject},
     node::error::SourceError,
-    store::{Cursor, Entry, EntryId, Happening, Page, StoreError, StoredEvent, TimelineRead},
+    store::{Cursor, Entry, EntryContent, EntryId, Page, StoreError, StoredEvent, TimelineRead},
     wire::{
         Comparison, Difference, Differing, GoDuration, GpuInfo, HealthStatePlugin, MachineInfo,
         MemoryInfo, MetaTime, Origin, PluginSpec, Render, RunBashScript, ShadowView, Step,
@@ -193,12 +193,12 @@ impl Backend for Fake {
             count: 3,
             last_time: 1_741_060_900_000,
         };
-        let entry = |id, component: &str, what| Entry {
+        let entry = |id, component: &str, content| Entry {
             id,
             component: component.into(),
-            what,
+            content,
         };
-        let change = Happening::Change {
+        let change = EntryContent::Change {
             time: 1_741_060_001_000,
             name: "check".into(),
             from: None,
@@ -208,7 +208,7 @@ impl Backend for Fake {
         };
         let page = Page {
             entries: vec![
-                entry(EntryId::Event(2), "cpu", Happening::Event(stored)),
+                entry(EntryId::Event(2), "cpu", EntryContent::Event(stored)),
                 entry(EntryId::Change(5), "fan-tray", change),
             ],
             next: Some(Cursor {
@@ -243,7 +243,7 @@ impl Backend for Fake {
         let entry = Entry {
             id: EntryId::Event(row),
             component: XID.into(),
-            what: Happening::Event(StoredEvent {
+            content: EntryContent::Event(StoredEvent {
                 event,
                 count: 1,
                 last_time: 1_741_060_000_999,

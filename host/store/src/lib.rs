@@ -75,9 +75,11 @@ pub use import::{ImportRules, Imported, import_gpud};
 pub use inspect::{StateFile, clear_hosted, set_hosted};
 pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
-pub use retention::Purged;
+pub use retention::PurgeCounts;
 pub use samples::{Sample, Series, StoredSample};
-pub use timeline::{Cursor, Entry, EntryId, Happening, MAX_PAGE, NoCursor, Page, TimelineRead};
+pub use timeline::{
+    Cursor, Entry, EntryContent, EntryId, MAX_PAGE, Page, ParseCursorError, TimelineRead,
+};
 pub use way_back::ask_for_copy;
 
 /// Name of the database file inside the data folder.

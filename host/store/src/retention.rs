@@ -82,7 +82,7 @@ const CAPPED: &[Cap] = &[
 
 /// Numbers of rows that a purge deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Purged {
+pub struct PurgeCounts {
     /// Rows past their retention, over all tables.
     pub old: u64,
     /// Rows beyond the bound of one component (100,000 events, 100,000 changes of state).
@@ -96,8 +96,8 @@ impl Store {
     ///
     /// # Errors
     /// Any failure to write; what was deleted until then stays deleted.
-    pub async fn purge(&self, now: UnixMillis) -> Result<Purged, StoreError> {
-        let mut purged = Purged::default();
+    pub async fn purge(&self, now: UnixMillis) -> Result<PurgeCounts, StoreError> {
+        let mut purged = PurgeCounts::default();
         for rule in RULES {
             purged.old += self.purge_table(rule, now).await?;
         }

@@ -56,12 +56,12 @@ pub struct Entry {
     /// The component's name.
     pub component: String,
     /// The event or change.
-    pub what: Happening,
+    pub content: EntryContent,
 }
 
 /// The content of an entry of the timeline.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Happening {
+pub enum EntryContent {
     /// An event.
     Event(StoredEvent),
     /// A state changed its health.
@@ -94,18 +94,18 @@ impl Entry {
     /// Its place.
     pub fn cursor(&self) -> Cursor {
         Cursor {
-            time: match &self.what {
-                Happening::Event(event) => event.last_time,
-                Happening::Change { time, .. } => *time,
+            time: match &self.content {
+                EntryContent::Event(event) => event.last_time,
+                EntryContent::Change { time, .. } => *time,
             },
             id: self.id,
         }
     }
 
     fn bytes(&self) -> usize {
-        match &self.what {
-            Happening::Event(event) => event.event.message.len() + event.event.name.len(),
-            Happening::Change { reason, name, .. } => reason.len() + name.len(),
+        match &self.content {
+            EntryContent::Event(event) => event.event.message.len() + event.event.name.len(),
+            EntryContent::Change { reason, name, .. } => reason.len() + name.len(),
         }
     }
 }
@@ -139,13 +139,13 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// A text that is no place in the timeline.
+/// Why a text is not a [`Cursor`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no cursor: take `next` of an earlier answer")]
-pub struct NoCursor(String);
+pub struct ParseCursorError(String);
 
 impl FromStr for Cursor {
-    type Err = NoCursor;
+    type Err = ParseCursorError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
@@ -155,7 +155,7 @@ impl FromStr for Cursor {
                 id: EntryId::parse(id)?,
             })
         };
-        read().ok_or_else(|| NoCursor(text.to_owned()))
+        read().ok_or_else(|| ParseCursorError(text.to_owned()))
     }
 }
 
@@ -330,7 +330,7 @@ fn event_entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry {
         id: EntryId::Event(row.get(8)?),
         component,
-        what: Happening::Event(event),
+        content: EntryContent::Event(event),
     })
 }
 
@@ -364,7 +364,7 @@ fn changes(conn: &Connection, read: &TimelineRead, limit: usize) -> Result<Vec<E
         Ok(Entry {
             id: EntryId::Change(row.get(5)?),
             component: row.get(0)?,
-            what: Happening::Change {
+            content: EntryContent::Change {
                 time: unsigned(row, 1)?,
                 name: row.get(2)?,
                 from: was.as_deref().map(Health::from),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Gpus, SubjectView, meaning};
 use crate::{
-    store::{Entry, Happening, Page},
+    store::{Entry, EntryContent, Page},
     wire::MetaTime,
 };
 
@@ -79,8 +79,8 @@ impl HistoryEntry {
             means if means == message => String::new(),
             means => means,
         };
-        match entry.what {
-            Happening::Event(stored) => {
+        match entry.content {
+            EntryContent::Event(stored) => {
                 let event = stored.event;
                 let subject = gpus.subject_of(event.subject.as_ref(), &event.message);
                 Self {
@@ -100,7 +100,7 @@ impl HistoryEntry {
                     component,
                 }
             }
-            Happening::Change {
+            EntryContent::Change {
                 time,
                 name,
                 from,

@@ -138,7 +138,7 @@ impl Cases {
             .next()
             .ok_or("it has no component")?;
         let document = own(&case.config, &self.config);
-        config::check(&descriptor, &document).map_err(|misfit| misfit.message)?;
+        config::check(&descriptor, &document).map_err(|mismatch| mismatch.message)?;
         let trial = Trial::new(
             plugin,
             descriptor,

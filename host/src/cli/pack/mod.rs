@@ -35,7 +35,7 @@ use crate::{
         Manifest, Pack, PackRefusal, archive, beyond,
         installed::{Decisions, OwnConfig, Packs},
         oci::{Credentials, Reference, Registry},
-        signature::{Distrust, SecretKey, Signer, TrustedKeys},
+        signature::{SecretKey, SignatureError, Signer, TrustedKeys},
     },
     spec::parse_configs,
 };
@@ -363,7 +363,7 @@ fn signer(pack: &Pack, trust: &Trust) -> Result<Option<Signer>, PackRefusal> {
     match keys.verify(pack) {
         Ok(signer) => Ok(Some(signer)),
         // A signature of a known key that does not fit is no missing signature: somebody changed the pack.
-        Err(Distrust::Bad(why)) => Err(PackRefusal(why)),
+        Err(SignatureError::Bad(why)) => Err(PackRefusal(why)),
         Err(_) if trust.unsigned => Ok(None),
         Err(why) => Err(PackRefusal(format!(
             "{why} (--allow-unsigned takes it all the same)"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use minisign_verify::{Error as Misfit, PublicKey, Signature};
+use minisign_verify::{Error as VerifyError, PublicKey, Signature};
 
 use crate::node::trusted::Opener;
 
@@ -48,7 +48,7 @@ pub fn verify(key: &PublicKey, content: &[u8], signature: &[u8]) -> Result<(), S
         .map_err(|error| SignatureFault::Unreadable(error.to_string()))?;
     key.verify(content, &signature, false)
         .map_err(|error| match error {
-            Misfit::UnexpectedKeyId => SignatureFault::OtherKey,
+            VerifyError::UnexpectedKeyId => SignatureFault::OtherKey,
             _ => SignatureFault::Bad,
         })
 }

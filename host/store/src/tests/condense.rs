@@ -1,4 +1,4 @@
-use super::super::{KmsgCursor, Purged, StoredEvent};
+use super::super::{KmsgCursor, PurgeCounts, StoredEvent};
 use super::{Store, event, in_memory};
 use crate::model::{Event, Merge};
 
@@ -59,7 +59,7 @@ async fn repeats_of_a_past_hour_become_one_row_with_all_counts() {
     assert_eq!(rows(&store).await.len(), 121);
     // Too young.
     let now = |hours: u64| (START + hours * HOUR) * 1000;
-    assert_eq!(store.purge(now(2)).await.unwrap(), Purged::default());
+    assert_eq!(store.purge(now(2)).await.unwrap(), PurgeCounts::default());
     assert_eq!(rows(&store).await.len(), 121);
     // The first hour is old enough, then both, then nothing is left to do.
     assert_eq!(store.purge(now(3)).await.unwrap().condensed, 59);

@@ -1,6 +1,6 @@
 use super::super::compact;
 use super::super::retention::RULES;
-use super::super::{Purged, Sample, StateChange, StoreError};
+use super::super::{PurgeCounts, Sample, StateChange, StoreError};
 use super::{event, in_memory, insert, messages, open, state_file};
 use crate::model::{Event, EventType, Health};
 
@@ -60,9 +60,9 @@ async fn each_table_loses_exactly_what_is_past_its_retention() {
     let purged = store.purge(NOW).await.unwrap();
     assert_eq!(
         purged,
-        Purged {
+        PurgeCounts {
             old: 4,
-            ..Purged::default()
+            ..PurgeCounts::default()
         }
     );
     assert_eq!(messages(&store, "a").await, ["kept"]);
@@ -100,9 +100,9 @@ async fn one_component_cannot_fill_the_table() {
     let purged = store.purge(NOW).await.unwrap();
     assert_eq!(
         purged,
-        Purged {
+        PurgeCounts {
             excess: 3,
-            ..Purged::default()
+            ..PurgeCounts::default()
         }
     );
     let left = messages(&store, "loud").await;

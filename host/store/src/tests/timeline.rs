@@ -1,4 +1,4 @@
-use super::super::{Cursor, Entry, EntryId, Happening, StateChange, Store, TimelineRead};
+use super::super::{Cursor, Entry, EntryContent, EntryId, StateChange, Store, TimelineRead};
 use super::{event, in_memory, insert};
 use crate::model::{Event, Health, Merge, Subject};
 use proptest::prelude::*;
@@ -20,9 +20,9 @@ async fn change_of(store: &Store, component: &str, time: u64, health: Health, un
 
 /// An entry in a few words.
 fn short(entry: &Entry) -> String {
-    match &entry.what {
-        Happening::Event(event) => format!("{} {} x{}", entry.id, event.event.name, event.count),
-        Happening::Change { from, to, .. } => {
+    match &entry.content {
+        EntryContent::Event(event) => format!("{} {} x{}", entry.id, event.event.name, event.count),
+        EntryContent::Change { from, to, .. } => {
             let from = from.as_ref().map_or("-", Health::as_str);
             format!("{} {from} > {}", entry.id, to.as_str())
         }
@@ -110,7 +110,7 @@ async fn one_event_is_read_with_the_line_of_its_first_sighting() {
     let found = store.timeline_event(1).await.unwrap().unwrap();
     assert_eq!(short(&found), "e1 repeated x2");
     assert_eq!(found.component, "a");
-    let Happening::Event(stored) = found.what else {
+    let EntryContent::Event(stored) = found.content else {
         panic!("an event");
     };
     assert_eq!(stored.event.kernel_line.as_deref(), Some("first line"));
@@ -203,7 +203,7 @@ async fn a_state_that_goes_over_to_another_subject_began_with_the_first() {
 
 /// A change in a few words, with its subject.
 fn about(entry: &Entry) -> String {
-    let Happening::Change { subject, .. } = &entry.what else {
+    let EntryContent::Change { subject, .. } = &entry.content else {
         return short(entry);
     };
     format!("{} {subject:?}", short(entry))
