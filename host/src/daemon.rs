@@ -134,7 +134,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let node = Node::live_with(options.nvml.clone()).await?;
     let node = node.replacing(options.replacements.clone());
     let node = node.with_host_root(options.host_root.clone())?;
-    let node = Arc::new(node.sealing(&own_files)?);
+    let node = Arc::new(node.denying(&own_files)?);
     let mut entrance = Entrance::open(&options, &node).await?;
     let store = database::open(options.store).await?;
     entrance.open_token(options.token_file, &options.data_dir)?;

@@ -169,7 +169,7 @@ impl Node {
         let Some(folder) = host_root else {
             return Ok(self);
         };
-        let files = Files::live_sealing(&[], Some(&folder))?;
+        let files = Files::live_denying(&[], Some(&folder))?;
         if !files.has_other_mounts() {
             let shown = folder.display();
             tracing::warn!(
@@ -188,9 +188,9 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::live`].
-    pub fn sealing(self, own_files: &[PathBuf]) -> Result<Self, SourceError> {
+    pub fn denying(self, own_files: &[PathBuf]) -> Result<Self, SourceError> {
         Ok(Self {
-            files: Files::live_sealing(own_files, self.host_root.as_deref())?,
+            files: Files::live_denying(own_files, self.host_root.as_deref())?,
             ..self
         })
     }

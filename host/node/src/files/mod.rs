@@ -2,8 +2,10 @@
 //!
 //! [`Files`] reads small files below one root folder (`/`, or a copy of a machine in a test), every call with a bound on
 //! size and a deadline, on threads that a dead mount may keep. [`Files::within`] narrows it to what an operator
-//! granted; `tree.rs` has the rule for links, `sealed.rs` what no grant reaches.
+//! granted; `tree.rs` has the rule for links, `denied_paths.rs` what no grant reaches.
 
+mod denied_paths;
+mod file_identity;
 pub mod machine_mounts;
 pub mod names;
 mod pattern;
@@ -11,8 +13,6 @@ mod pci;
 mod prompt;
 mod read;
 mod roots;
-mod sealed;
-mod second_names;
 mod tree;
 
 use std::{
@@ -26,7 +26,7 @@ pub use roots::Roots;
 
 use self::{
     read::View,
-    tree::{Tree, Want},
+    tree::{AccessKind, Tree},
 };
 use super::{
     error::SourceError,
@@ -182,11 +182,11 @@ impl Files {
     ///
     /// # Errors
     /// As for [`Files::live`].
-    pub fn live_sealing(
+    pub fn live_denying(
         own_files: &[PathBuf],
         host_root: Option<&Path>,
     ) -> Result<Self, SourceError> {
-        let tree = Tree::new(Path::new("/"))?.sealing(own_files);
+        let tree = Tree::new(Path::new("/"))?.denying(own_files);
         Ok(Self::over(match host_root {
             Some(folder) => tree.below(folder),
             None => tree,
@@ -298,7 +298,7 @@ impl Files {
     /// # Errors
     /// As for [`Files::read`]; on a dead mount [`SourceError::TimedOut`].
     pub async fn stat(&self, path: &str) -> Result<FileStat, SourceError> {
-        if let Some(answer) = self.view().absent_now(path, Want::Itself) {
+        if let Some(answer) = self.view().absent_now(path, AccessKind::Content) {
             return answer;
         }
         self.run("stat", path, |view, path| view.stat(path)).await

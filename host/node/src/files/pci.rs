@@ -10,7 +10,7 @@ use std::{
 
 use rustix::fs::{Dir, OFlags};
 
-use super::{Answers, read::View, tree::Want};
+use super::{Answers, read::View, tree::AccessKind};
 use crate::error::SourceError;
 
 /// Folder of the devices.
@@ -133,7 +133,11 @@ impl Devices {
 
 /// The devices by name, each with the inode number of its link.
 fn links(view: View<'_>) -> Option<Vec<(String, u64)>> {
-    let folder = view.open_own(DEVICES, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+    let folder = view.open_own(
+        DEVICES,
+        OFlags::RDONLY | OFlags::DIRECTORY,
+        AccessKind::Traversal,
+    )?;
     let mut links = Vec::new();
     for entry in Dir::read_from(folder.ok()?).ok()? {
         let entry = entry.ok()?;

@@ -16,7 +16,7 @@ use super::{
     pattern::{Segment, normalized},
     pci,
     read::{MAX_GLOB_BYTES, View, for_each_name, leads_on, read_bounded},
-    tree::Want,
+    tree::AccessKind,
 };
 use crate::error::SourceError;
 
@@ -93,18 +93,18 @@ impl View<'_> {
         if is_prompt(path) || pci::is_attribute(path) {
             self.read_own(path, max_bytes)
         } else {
-            self.absent_now(path, Want::Itself)
+            self.absent_now(path, AccessKind::Content)
         }
     }
 
     /// Says that a path is not there.
-    pub fn absent_now<T>(self, path: &str, want: Want) -> Option<Result<T, SourceError>> {
+    pub fn absent_now<T>(self, path: &str, access: AccessKind) -> Option<Result<T, SourceError>> {
         let path = &*normalized(path).ok()?;
         if is_in_sys(path) {
-            let opened = self.open_own(path, OFlags::RDONLY | OFlags::NOCTTY, want)?;
+            let opened = self.open_own(path, OFlags::RDONLY | OFlags::NOCTTY, access)?;
             return opened.err().map(Err);
         }
-        let within = self.roots.map(|roots| (roots, want));
+        let within = self.roots.map(|roots| (roots, access));
         self.tree
             .is_known_absent(path, within)
             .then(|| Err(SourceError::NotFound(path.to_owned())))
@@ -119,7 +119,7 @@ impl View<'_> {
         if is_in_sys(path) {
             self.list_own(path, max_entries)
         } else {
-            self.absent_now(path, Want::Passage)
+            self.absent_now(path, AccessKind::Traversal)
         }
     }
 
@@ -139,7 +139,7 @@ impl View<'_> {
             return None;
         }
         let mut must_wait = false;
-        let matches = self.expand_by(pattern, Want::Itself, |parent, segment, is_last| {
+        let matches = self.expand_by(pattern, AccessKind::Content, |parent, segment, is_last| {
             let names = match must_wait {
                 true => None,
                 false => self.names_now(parent, segment, is_last),
@@ -156,11 +156,12 @@ impl View<'_> {
         let mut left = MAX_GLOB_BYTES;
         let mut answers = Vec::new();
         for path in matches.paths {
-            let file = match self.open_own(&path, OFlags::RDONLY | OFlags::NOCTTY, Want::Itself)? {
-                Ok(file) if is_prompt(&path) => file,
-                Err(SourceError::NotFound(_)) => continue,
-                _ => return None,
-            };
+            let file =
+                match self.open_own(&path, OFlags::RDONLY | OFlags::NOCTTY, AccessKind::Content)? {
+                    Ok(file) if is_prompt(&path) => file,
+                    Err(SourceError::NotFound(_)) => continue,
+                    _ => return None,
+                };
             let content = read_bounded(&path, &file, max_bytes_each.min(left));
             if let Ok(content) = &content {
                 left = left.saturating_sub(content.len() as u64);
@@ -178,7 +179,11 @@ impl View<'_> {
         segment: &Segment,
         is_last: bool,
     ) -> Option<Result<Vec<String>, SourceError>> {
-        let dir = match self.open_own(parent, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)? {
+        let dir = match self.open_own(
+            parent,
+            OFlags::RDONLY | OFlags::DIRECTORY,
+            AccessKind::Traversal,
+        )? {
             Ok(dir) => dir,
             Err(error) => return Some(Err(error)),
         };

@@ -12,8 +12,8 @@ use super::{
     Answers, DirEntry, FileKind, FileStat, FsUsage, names,
     pattern::{MAX_PATH_BYTES, Pattern, Segment, normalized},
     prompt,
-    roots::{Reach, Roots},
-    tree::{PROCFS, Tree, Want, failed, is_on},
+    roots::{PatternProgress, Roots},
+    tree::{AccessKind, PROCFS, Tree, failed, is_on},
 };
 use crate::error::SourceError;
 
@@ -48,14 +48,14 @@ pub struct Matches {
 
 impl<'a> View<'a> {
     pub fn read(self, path: &str, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
-        let file = self.open(&normalized(path)?, OFlags::RDONLY, Want::Itself)?;
+        let file = self.open(&normalized(path)?, OFlags::RDONLY, AccessKind::Content)?;
         read_bounded(path, &file, max_bytes)
     }
 
     /// The same for a file of the machine's own procfs or sysfs; `None` where it is not one.
     pub fn read_own(self, path: &str, max_bytes: u64) -> Option<Result<Vec<u8>, SourceError>> {
         let path = normalized(path).ok()?;
-        let file = self.open_own(&path, OFlags::RDONLY | OFlags::NOCTTY, Want::Itself)?;
+        let file = self.open_own(&path, OFlags::RDONLY | OFlags::NOCTTY, AccessKind::Content)?;
         Some(file.and_then(|file| read_bounded(&path, &file, max_bytes)))
     }
 
@@ -66,8 +66,8 @@ impl<'a> View<'a> {
         max_files: usize,
     ) -> Result<Answers<Vec<u8>>, SourceError> {
         let mut left = MAX_GLOB_BYTES;
-        self.for_each_match(pattern, max_files, "files", Want::Itself, |path| {
-            let file = self.open_match(path, OFlags::RDONLY, Want::Itself)?;
+        self.for_each_match(pattern, max_files, "files", AccessKind::Content, |path| {
+            let file = self.open_match(path, OFlags::RDONLY, AccessKind::Content)?;
             let content = read_bounded(path, &file, max_bytes_each.min(left))?;
             left = left.saturating_sub(content.len() as u64);
             Ok(content)
@@ -79,24 +79,36 @@ impl<'a> View<'a> {
         pattern: &str,
         max_dirs: usize,
     ) -> Result<Answers<u32>, SourceError> {
-        self.for_each_match(pattern, max_dirs, "directories", Want::Count, |path| {
-            let handle = self.open_match(path, OFlags::PATH | OFlags::DIRECTORY, Want::Count)?;
-            if let Some(count) = open_files(path, &handle) {
-                return Ok(count);
-            }
-            let dir = self.open_match(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Count)?;
-            let mut count = 0u32;
-            for_each_name(path, &dir, |_, _| {
-                count = count.saturating_add(1);
-                Ok(())
-            })?;
-            Ok(count)
-        })
+        self.for_each_match(
+            pattern,
+            max_dirs,
+            "directories",
+            AccessKind::Count,
+            |path| {
+                let handle =
+                    self.open_match(path, OFlags::PATH | OFlags::DIRECTORY, AccessKind::Count)?;
+                if let Some(count) = open_files(path, &handle) {
+                    return Ok(count);
+                }
+                let dir =
+                    self.open_match(path, OFlags::RDONLY | OFlags::DIRECTORY, AccessKind::Count)?;
+                let mut count = 0u32;
+                for_each_name(path, &dir, |_, _| {
+                    count = count.saturating_add(1);
+                    Ok(())
+                })?;
+                Ok(count)
+            },
+        )
     }
 
     pub fn list(self, path: &str, max_entries: usize) -> Result<Vec<DirEntry>, SourceError> {
         let path = normalized(path)?;
-        let dir = self.open(&path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+        let dir = self.open(
+            &path,
+            OFlags::RDONLY | OFlags::DIRECTORY,
+            AccessKind::Traversal,
+        )?;
         self.entries(&path, &dir, max_entries, usize::MAX)
     }
 
@@ -107,7 +119,11 @@ impl<'a> View<'a> {
         max_entries: usize,
     ) -> Option<Result<Vec<DirEntry>, SourceError>> {
         let path = normalized(path).ok()?;
-        let dir = self.open_own(&path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+        let dir = self.open_own(
+            &path,
+            OFlags::RDONLY | OFlags::DIRECTORY,
+            AccessKind::Traversal,
+        )?;
         match dir.and_then(|dir| self.entries(&path, &dir, max_entries, prompt::MAX_NAMES)) {
             Err(SourceError::TooLarge { .. }) => None,
             answer => Some(answer),
@@ -150,20 +166,20 @@ impl<'a> View<'a> {
 
     pub fn read_link(self, path: &str) -> Result<String, SourceError> {
         let path = normalized(path)?;
-        let link = self.open(&path, OFlags::PATH | OFlags::NOFOLLOW, Want::Itself)?;
+        let link = self.open(&path, OFlags::PATH | OFlags::NOFOLLOW, AccessKind::Content)?;
         target_of(&path, &link)
     }
 
     /// The same for a link of the machine's own sysfs; `None` where it is not one.
     pub fn read_link_own(self, path: &str) -> Option<Result<String, SourceError>> {
         let path = normalized(path).ok()?;
-        let link = self.open_own(&path, OFlags::PATH | OFlags::NOFOLLOW, Want::Itself)?;
+        let link = self.open_own(&path, OFlags::PATH | OFlags::NOFOLLOW, AccessKind::Content)?;
         Some(link.and_then(|link| target_of(&path, &link)))
     }
 
     pub fn stat(self, path: &str) -> Result<FileStat, SourceError> {
         let path = normalized(path)?;
-        let handle = self.open(&path, OFlags::PATH, Want::Itself)?;
+        let handle = self.open(&path, OFlags::PATH, AccessKind::Content)?;
         let stat = rustix::fs::fstat(&handle).map_err(|e| failed(&path, e))?;
         let modified_ms = stat
             .st_mtime
@@ -182,7 +198,7 @@ impl<'a> View<'a> {
 
     pub fn statvfs(self, path: &str) -> Result<FsUsage, SourceError> {
         let path = normalized(path)?;
-        let within = self.roots.map(|roots| (roots, Want::Space));
+        let within = self.roots.map(|roots| (roots, AccessKind::Space));
         let handle = self.tree.open_of_machine(&path, within)?;
         let fs = rustix::fs::fstatvfs(&handle).map_err(|e| failed(&path, e))?;
         // Old network filesystems leave the fragment size at 0; blocks are counted in block sizes then.
@@ -202,8 +218,8 @@ impl<'a> View<'a> {
         })
     }
 
-    fn open(self, path: &str, flags: OFlags, want: Want) -> Result<OwnedFd, SourceError> {
-        let within = self.roots.map(|roots| (roots, want));
+    fn open(self, path: &str, flags: OFlags, access: AccessKind) -> Result<OwnedFd, SourceError> {
+        let within = self.roots.map(|roots| (roots, access));
         self.tree.open(path, flags, within)
     }
 
@@ -211,26 +227,32 @@ impl<'a> View<'a> {
         self,
         path: &str,
         flags: OFlags,
-        want: Want,
+        access: AccessKind,
     ) -> Option<Result<OwnedFd, SourceError>> {
-        let within = self.roots.map(|roots| (roots, want));
+        let within = self.roots.map(|roots| (roots, access));
         self.tree.open_own(path, flags, within)
     }
 
     /// Opens what [`View::expand`] found, which is granted.
-    fn open_match(self, path: &str, flags: OFlags, want: Want) -> Result<OwnedFd, SourceError> {
-        let within = self.roots.map(|roots| (roots, want));
+    fn open_match(
+        self,
+        path: &str,
+        flags: OFlags,
+        access: AccessKind,
+    ) -> Result<OwnedFd, SourceError> {
+        let within = self.roots.map(|roots| (roots, access));
         self.tree.open_granted(path, flags, within)
     }
 
     fn shows(self, path: &str) -> bool {
-        self.roots.is_none_or(|roots| roots.leads_to(path)) && !self.is_sealed(path, Want::Passage)
+        self.roots.is_none_or(|roots| roots.leads_to(path))
+            && !self.is_denied(path, AccessKind::Traversal)
     }
 
     /// Whether no grant reaches a path; the daemon's own needs are not confined.
-    fn is_sealed(self, path: &str, want: Want) -> bool {
+    fn is_denied(self, path: &str, access: AccessKind) -> bool {
         self.roots
-            .is_some_and(|roots| self.tree.is_sealed(path, roots, want))
+            .is_some_and(|roots| self.tree.is_denied(path, roots, access))
     }
 
     /// Does something with every match, sorted by path; what is gone by then is left out.
@@ -239,10 +261,10 @@ impl<'a> View<'a> {
         pattern: &str,
         max: usize,
         unit: &str,
-        want: Want,
+        access: AccessKind,
         mut work: impl FnMut(&str) -> Result<T, SourceError>,
     ) -> Result<Answers<T>, SourceError> {
-        let matches = self.expand(pattern, want)?;
+        let matches = self.expand(pattern, access)?;
         let mut answers: Answers<T> = Vec::new();
         for (path, error) in matches.unlisted {
             answers.push((path, Err(error)));
@@ -259,8 +281,8 @@ impl<'a> View<'a> {
     }
 
     /// The paths that match a pattern and are granted. A literal last part is not looked up: the caller will see.
-    pub(super) fn expand(self, pattern: &str, want: Want) -> Result<Matches, SourceError> {
-        self.expand_by(pattern, want, |parent, segment, is_last| {
+    pub(super) fn expand(self, pattern: &str, access: AccessKind) -> Result<Matches, SourceError> {
+        self.expand_by(pattern, access, |parent, segment, is_last| {
             self.names_in(parent, segment, is_last)
         })
     }
@@ -269,20 +291,20 @@ impl<'a> View<'a> {
     pub(super) fn expand_by(
         self,
         pattern: &str,
-        want: Want,
+        access: AccessKind,
         mut names_in: impl FnMut(&str, &Segment, bool) -> Result<Vec<String>, SourceError>,
     ) -> Result<Matches, SourceError> {
         let parsed = Pattern::parse(pattern)?;
         let mut unlisted = Vec::new();
         let mut hidden = false;
         // Each path with how far it leads in the grants: to look that up for every path would cost more than to read it.
-        let mut paths = vec![(String::new(), self.roots.map(Roots::reach))];
+        let mut paths = vec![(String::new(), self.roots.map(Roots::progress))];
         let mut segments = parsed.segments().iter().peekable();
         while let Some(segment) = segments.next() {
             let is_last = segments.peek().is_none();
             let mut next = Vec::new();
             let mut bytes = 0;
-            for (parent, reach) in paths {
+            for (parent, progress) in paths {
                 let names = match segment {
                     Segment::AnyDepth => {
                         return Err(SourceError::Invalid(format!(
@@ -301,12 +323,12 @@ impl<'a> View<'a> {
                 };
                 for name in names {
                     let path = format!("{parent}/{name}");
-                    let reach = reach.as_ref().map(|reach| reach.step(&name));
-                    let shown = reach.as_ref().is_none_or(Reach::leads_on);
+                    let progress = progress.as_ref().map(|progress| progress.step(&name));
+                    let shown = progress.as_ref().is_none_or(PatternProgress::leads_on);
                     if shown && path.len() <= MAX_PATH_BYTES {
                         bytes += path.len();
                         check_count(pattern, "bytes of candidates", bytes, MAX_WALKED_BYTES)?;
-                        next.push((path, reach));
+                        next.push((path, progress));
                     } else {
                         hidden = true;
                     }
@@ -317,9 +339,9 @@ impl<'a> View<'a> {
         }
         // Passing through is not enough at the end: only what is granted itself may be opened.
         let before = paths.len();
-        paths.retain(|(_, reach)| reach.as_ref().is_none_or(Reach::is_granted));
+        paths.retain(|(_, progress)| progress.as_ref().is_none_or(PatternProgress::is_granted));
         let granted = paths.len();
-        paths.retain(|(path, _)| !self.is_sealed(path, want));
+        paths.retain(|(path, _)| !self.is_denied(path, access));
         if granted > 0 && paths.is_empty() && unlisted.is_empty() {
             return Err(SourceError::Denied(format!(
                 "{pattern} (no grant reaches anything that it matches)"
@@ -347,7 +369,11 @@ impl<'a> View<'a> {
         is_last: bool,
     ) -> Result<Vec<String>, SourceError> {
         let path = if parent.is_empty() { "/" } else { parent };
-        let dir = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY, Want::Passage)?;
+        let dir = self.open(
+            path,
+            OFlags::RDONLY | OFlags::DIRECTORY,
+            AccessKind::Traversal,
+        )?;
         let mut names = Vec::new();
         for_each_name(path, &dir, |name, kind| {
             if (is_last || leads_on(kind)) && segment.matches(name) {

@@ -13,15 +13,15 @@ pub struct Roots {
     environments: bool,
 }
 
-/// How far a path leads in each pattern of a grant, for paths that are made segment by segment.
+/// The positions that a path reaches in the patterns of a grant, while the path is built segment by segment.
 #[derive(Debug, Clone)]
-pub struct Reach<'a> {
+pub struct PatternProgress<'a> {
     /// Patterns that can still match, with the positions in them.
     at: Vec<(&'a Pattern, u128)>,
 }
 
-impl Reach<'_> {
-    /// With one segment more, which is a plain name: no slash, not `.` or `..`.
+impl PatternProgress<'_> {
+    /// Returns the positions after one more segment, which is a plain name: no slash, not `.` or `..`.
     pub fn step(&self, name: &str) -> Self {
         let steps = self.at.iter();
         let steps = steps.map(|(pattern, at)| (*pattern, pattern.step(*at, name)));
@@ -42,10 +42,10 @@ impl Reach<'_> {
 }
 
 impl Roots {
-    /// The reach of `/`, the path without segments.
-    pub fn reach(&self) -> Reach<'_> {
+    /// Returns the positions for `/`, the path without segments.
+    pub fn progress(&self) -> PatternProgress<'_> {
         let starts = self.patterns.iter();
-        Reach {
+        PatternProgress {
             at: starts.map(|pattern| (pattern, pattern.start())).collect(),
         }
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    tree::{Tree, Want},
+    tree::{AccessKind, Tree},
     *,
 };
 
@@ -263,7 +263,11 @@ async fn only_folders_and_links_lead_on() {
     }
     symlink("a", dir.path().join("groups/b")).unwrap();
     let expand = |pattern| {
-        let mut paths = files.view().expand(pattern, Want::Itself).unwrap().paths;
+        let mut paths = files
+            .view()
+            .expand(pattern, AccessKind::Content)
+            .unwrap()
+            .paths;
         paths.sort();
         paths
     };

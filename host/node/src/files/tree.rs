@@ -6,8 +6,8 @@
 //! kernel, never by a user, so `/sys/class/net/eth0/mtu` may lead into `/sys/devices`. The links of `/proc` that jump
 //! to where a process is (`root`, `cwd`, `exe`, `fd/N`, `ns/…`) are never followed.
 //!
-//! Neither P nor R may be one of the paths that no grant reaches (`sealed.rs`), nor another name of what is there
-//! (`second_names.rs`).
+//! Neither P nor R may be one of the paths that no grant reaches (`denied_paths.rs`), nor another name of what is there
+//! (`file_identity.rs`).
 //!
 //! There is no gap between check and use: the file is opened first as a bare handle (`O_PATH`, which has no side
 //! effects), R is the kernel's own name for that handle, and reading goes through the handle.
@@ -30,11 +30,11 @@ use rustix::{
 };
 
 use super::{
+    denied_paths::{DeniedPaths, WantedPart},
+    file_identity,
     machine_mounts::MachineMounts,
     names,
     roots::Roots,
-    sealed::{Sealed, WantedPart},
-    second_names,
 };
 use crate::error::SourceError;
 
@@ -59,35 +59,35 @@ pub struct Tree {
     /// `/sys` of it, if it is a sysfs.
     sys: Option<OwnedFd>,
     /// The files that no grant reaches.
-    sealed: Sealed,
+    denied: DeniedPaths,
     /// The way to the machine's mounts, where gpud has others.
     mounts: Option<MachineMounts>,
 }
 
 /// The kind of a confined access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
-    /// The thing itself: its path must be granted.
-    Itself,
-    /// To look through a directory for names that are granted.
-    Passage,
-    /// How many names are in it; its path must be granted.
+pub enum AccessKind {
+    /// Reads a file's content, a link's target or facts: the path must be granted.
+    Content,
+    /// Searches a directory for names that are granted.
+    Traversal,
+    /// Counts the names in a directory: its path must be granted.
     Count,
-    /// The space of its filesystem; its path must be granted.
+    /// Reads the space of the filesystem: the path must be granted.
     Space,
 }
 
-impl Want {
+impl AccessKind {
     fn is_granted(self, roots: &Roots, path: &str) -> bool {
         match self {
-            Self::Itself | Self::Count | Self::Space => roots.allows(path),
-            Self::Passage => roots.leads_to(path),
+            Self::Content | Self::Count | Self::Space => roots.allows(path),
+            Self::Traversal => roots.leads_to(path),
         }
     }
 
     fn wanted(self) -> WantedPart {
         match self {
-            Self::Itself | Self::Passage => WantedPart::Inside,
+            Self::Content | Self::Traversal => WantedPart::Inside,
             Self::Count => WantedPart::Count,
             Self::Space => WantedPart::Space,
         }
@@ -112,11 +112,11 @@ impl Tree {
             openat2: probe.is_ok(),
             proc: None,
             sys: None,
-            sealed: Sealed::default(),
+            denied: DeniedPaths::default(),
             mounts: None,
         };
         if tree.is_live() {
-            tree.sealed = Sealed::live();
+            tree.denied = DeniedPaths::live();
             tree.mounts = MachineMounts::find();
         }
         if tree.openat2 && tree.is_live() {
@@ -141,8 +141,8 @@ impl Tree {
 
     /// The same tree, of which no grant reaches these files and folders either.
     #[must_use]
-    pub fn sealing(mut self, own_files: &[std::path::PathBuf]) -> Self {
-        self.sealed = self.sealed.with(own_files);
+    pub fn denying(mut self, own_files: &[std::path::PathBuf]) -> Self {
+        self.denied = self.denied.with(own_files);
         self
     }
 
@@ -157,10 +157,10 @@ impl Tree {
         self.mounts.is_some()
     }
 
-    /// Whether no grant reaches a path.
-    pub fn is_sealed(&self, path: &str, roots: &Roots, want: Want) -> bool {
-        self.sealed
-            .holds(path, want.wanted(), roots.has_environments())
+    /// Whether no grant reaches a path, for one kind of access.
+    pub fn is_denied(&self, path: &str, roots: &Roots, access: AccessKind) -> bool {
+        self.denied
+            .holds(path, access.wanted(), roots.has_environments())
     }
 
     #[cfg(test)]
@@ -179,10 +179,10 @@ impl Tree {
         &self,
         path: &str,
         flags: OFlags,
-        within: Option<(&Roots, Want)>,
+        within: Option<(&Roots, AccessKind)>,
     ) -> Result<OwnedFd, SourceError> {
-        if let Some((roots, want)) = within
-            && !want.is_granted(roots, path)
+        if let Some((roots, access)) = within
+            && !access.is_granted(roots, path)
         {
             return Err(not_granted(path, path));
         }
@@ -197,9 +197,9 @@ impl Tree {
     pub fn open_of_machine(
         &self,
         path: &str,
-        within: Option<(&Roots, Want)>,
+        within: Option<(&Roots, AccessKind)>,
     ) -> Result<OwnedFd, SourceError> {
-        let is_granted = within.is_none_or(|(roots, want)| want.is_granted(roots, path));
+        let is_granted = within.is_none_or(|(roots, access)| access.is_granted(roots, path));
         match &self.mounts {
             Some(mounts) if is_granted => mounts.open(path),
             _ => self.open(path, OFlags::PATH, within),
@@ -214,18 +214,18 @@ impl Tree {
         &self,
         path: &str,
         flags: OFlags,
-        within: Option<(&Roots, Want)>,
+        within: Option<(&Roots, AccessKind)>,
     ) -> Result<OwnedFd, SourceError> {
         let mut flags = flags | OFlags::CLOEXEC;
         // openat2 refuses flags that mean nothing for a bare handle.
         if !flags.contains(OFlags::PATH) {
             flags |= OFlags::NOCTTY;
         }
-        let Some((roots, want)) = within else {
+        let Some((roots, access)) = within else {
             return self.open_any(path, flags);
         };
-        if self.is_sealed(path, roots, want) {
-            return Err(sealed(path, path));
+        if self.is_denied(path, roots, access) {
+            return Err(always_denied(path, path));
         }
         if let Some(opened) = self.open_plainly(path, flags) {
             return opened;
@@ -241,12 +241,12 @@ impl Tree {
             Some(inside) => inside,
             None => &real,
         };
-        if self.is_sealed(real, roots, want) || self.is_sealed_elsewhere(real, &handle, want) {
-            return Err(sealed(path, real));
+        if self.is_denied(real, roots, access) || self.is_denied_elsewhere(real, &handle, access) {
+            return Err(always_denied(path, real));
         }
         // Without openat2 a user's link might lead through a magic one, so only the kernel's links are followed then.
         if real != path
-            && !(self.openat2 && want.is_granted(roots, real))
+            && !(self.openat2 && access.is_granted(roots, real))
             && !self.is_kernel_link(path, real, &handle)
         {
             return Err(not_granted(path, real));
@@ -258,15 +258,16 @@ impl Tree {
     }
 
     /// Opens what is granted, if it is on the live machine's own procfs or sysfs and nothing is mounted over it (as
-    /// lxcfs does, a FUSE that can hang), or says that it is not there. `None`: [`Tree::open`] tells.
+    /// lxcfs does, a FUSE that can hang), or says that it is not there. `None`: use
+    /// [`Tree::open`].
     pub fn open_own(
         &self,
         path: &str,
         flags: OFlags,
-        within: Option<(&Roots, Want)>,
+        within: Option<(&Roots, AccessKind)>,
     ) -> Option<Result<OwnedFd, SourceError>> {
-        let is_out = |(roots, want): (&Roots, Want)| {
-            !want.is_granted(roots, path) || self.is_sealed(path, roots, want)
+        let is_out = |(roots, access): (&Roots, AccessKind)| {
+            !access.is_granted(roots, path) || self.is_denied(path, roots, access)
         };
         if within.is_some_and(is_out) {
             return None;
@@ -276,9 +277,9 @@ impl Tree {
 
     /// Whether the kernel has it in memory that nothing is at a normalised path of the live machine, which is granted: it
     /// asks no disk and no server. False where it does not know, and on kernels before 5.12.
-    pub fn is_known_absent(&self, path: &str, within: Option<(&Roots, Want)>) -> bool {
-        let is_out = |(roots, want): (&Roots, Want)| {
-            !want.is_granted(roots, path) || self.is_sealed(path, roots, want)
+    pub fn is_known_absent(&self, path: &str, within: Option<(&Roots, AccessKind)>) -> bool {
+        let is_out = |(roots, access): (&Roots, AccessKind)| {
+            !access.is_granted(roots, path) || self.is_denied(path, roots, access)
         };
         // An escape stands for bytes that would have to be tried as well.
         if !self.openat2
@@ -380,9 +381,9 @@ impl Tree {
 
     /// Whether what no grant reaches is here under a path that does not show it: on a procfs that is mounted elsewhere
     /// than at `/proc`, on a filesystem of the kernel's own, or under a second name.
-    fn is_sealed_elsewhere(&self, real: &str, handle: &OwnedFd, want: Want) -> bool {
+    fn is_denied_elsewhere(&self, real: &str, handle: &OwnedFd, access: AccessKind) -> bool {
         let is_at = |top: &str| real == top || real.strip_prefix(top).is_some_and(is_absolute);
-        if !self.is_live() || want == Want::Space || is_at("/proc") {
+        if !self.is_live() || access == AccessKind::Space || is_at("/proc") {
             return false;
         }
         if is_on(handle, PROCFS) || KERNEL_ONLY.iter().any(|magic| is_on(handle, *magic)) {
@@ -390,7 +391,7 @@ impl Tree {
         }
         // A sysfs has no second names, and thousands of its files are read in a round.
         !(is_at("/sys") && is_on(handle, SYSFS))
-            && second_names::is_among(handle, real, &self.sealed.identities())
+            && file_identity::is_among(handle, real, &self.denied.identities())
     }
 
     /// Whether only links made by the kernel can have led from `path` to `real`.
@@ -445,7 +446,7 @@ fn not_granted(path: &str, real: &str) -> SourceError {
     ))
 }
 
-fn sealed(path: &str, real: &str) -> SourceError {
+fn always_denied(path: &str, real: &str) -> SourceError {
     let leads = if path == real {
         String::new()
     } else {

@@ -16,11 +16,11 @@ fn grants_are_the_union_of_their_lines() {
         assert_eq!(roots.leads_to(path), leads, "{path}");
         // Segment by segment it is the same.
         if let Ok(names) = segments_of(path) {
-            let reach = names
+            let progress = names
                 .iter()
-                .fold(roots.reach(), |reach, name| reach.step(name));
+                .fold(roots.progress(), |progress, name| progress.step(name));
             assert_eq!(
-                (reach.is_granted(), reach.leads_on()),
+                (progress.is_granted(), progress.leads_on()),
                 (allowed, leads),
                 "{path}"
             );

@@ -188,14 +188,14 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
     write(&folder, "/key", "secret");
     fs::hard_link(&key, plain.join("second-name")).unwrap();
     write(&plain, "/root/etc/shadow", "secret");
-    let files = Files::live_sealing(&[data.clone(), key.clone()], None).unwrap();
+    let files = Files::live_denying(&[data.clone(), key.clone()], None).unwrap();
     let confined = files.within(&roots(&["/**"]));
     let path = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
     assert_eq!(
         text(confined.read(&path(plain.join("file")), KIB).await),
         "all well"
     );
-    for sealed in [
+    for hidden in [
         environ.clone(),
         "/proc/self/environ".to_owned(),
         "/proc/1/mem".to_owned(),
@@ -210,17 +210,17 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
         path(plain.join("second-name")),
         path(plain.join("root/etc/shadow")),
     ] {
-        denied(confined.read(&sealed, KIB).await, "no grant reaches that");
-        denied(confined.stat(&sealed).await, "no grant reaches that");
+        denied(confined.read(&hidden, KIB).await, "no grant reaches that");
+        denied(confined.stat(&hidden).await, "no grant reaches that");
         // Of a link, the answer of the one match says it.
-        let mut found = confined.read_glob(&sealed, KIB, 9).await;
+        let mut found = confined.read_glob(&hidden, KIB, 9).await;
         if let Ok(answers) = &mut found {
             found = Err(answers.remove(0).1.unwrap_err());
         }
         denied(found, "no grant reaches");
     }
-    for sealed in [path(data.clone()), "/proc/1/fd".to_owned()] {
-        denied(confined.list(&sealed, 99).await, "no grant reaches that");
+    for hidden in [path(data.clone()), "/proc/1/fd".to_owned()] {
+        denied(confined.list(&hidden, 99).await, "no grant reaches that");
     }
     let link = format!("/proc/{own}/exe");
     denied(confined.read_link(&link).await, "no grant reaches that");
@@ -245,14 +245,14 @@ async fn no_grant_reaches_secrets_however_they_are_named() {
 }
 
 #[tokio::test]
-async fn a_secret_that_was_renewed_is_sealed_under_its_new_name() {
+async fn a_secret_that_was_renewed_is_denied_under_its_new_name() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
     write(&folder, "/archive/key1.pem", "secret");
     fs::create_dir(folder.join("live")).unwrap();
     let key = folder.join("live/key.pem");
     symlink("../archive/key1.pem", &key).unwrap();
-    let files = Files::live_sealing(std::slice::from_ref(&key), None).unwrap();
+    let files = Files::live_denying(std::slice::from_ref(&key), None).unwrap();
     let confined = files.within(&roots(&["/**"]));
     // As tools for certificates do it: a new file, and the link leads there.
     write(&folder, "/archive/key2.pem", "secret");
@@ -260,14 +260,14 @@ async fn a_secret_that_was_renewed_is_sealed_under_its_new_name() {
     fs::remove_file(&key).unwrap();
     symlink("../archive/key2.pem", &key).unwrap();
     fs::hard_link(folder.join("archive/key2.pem"), folder.join("second-name")).unwrap();
-    for sealed in [
+    for hidden in [
         "live/key.pem",
         "archive/key1.pem",
         "archive/key2.pem",
         "second-name",
     ] {
-        let sealed = folder.join(sealed);
-        let answer = confined.read(sealed.to_str().unwrap(), KIB).await;
+        let hidden = folder.join(hidden);
+        let answer = confined.read(hidden.to_str().unwrap(), KIB).await;
         denied(answer, "no grant reaches that");
     }
     let plain = folder.join("archive/cert2.pem");
@@ -276,12 +276,12 @@ async fn a_secret_that_was_renewed_is_sealed_under_its_new_name() {
 }
 
 #[tokio::test]
-async fn a_data_folder_whose_name_is_no_text_is_sealed() {
+async fn a_data_folder_whose_name_is_no_text_is_denied() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
     let data = folder.join(OsStr::from_bytes(b"d\xffta"));
     write(&data, "/token", "secret");
-    let files = Files::live_sealing(std::slice::from_ref(&data), None).unwrap();
+    let files = Files::live_denying(std::slice::from_ref(&data), None).unwrap();
     let confined = files.within(&roots(&["/**"]));
     let token = format!("{}/d\\xffta/token", folder.display());
     denied(confined.read(&token, KIB).await, "no grant reaches that");
@@ -320,7 +320,7 @@ async fn no_grant_reaches_secrets_through_a_second_mount() {
     write(&data, "/inner/token", "secret");
     fs::create_dir(&place).unwrap();
     fs::write(&users, "").unwrap();
-    let files = Files::live_sealing(std::slice::from_ref(&data), None).unwrap();
+    let files = Files::live_denying(std::slice::from_ref(&data), None).unwrap();
     let confined = files.within(&roots(&["/**"]));
     let (Some(_place), Some(_users)) = (
         SecondPlace::new(&data, &place),
@@ -331,13 +331,13 @@ async fn no_grant_reaches_secrets_through_a_second_mount() {
     };
     let path = |path: &Path| path.to_str().unwrap().to_owned();
     let token = path(&place.join("inner/token"));
-    for sealed in [
+    for hidden in [
         &path(&place),
         &path(&place.join("inner")),
         &token,
         &path(&users),
     ] {
-        denied(confined.stat(sealed).await, "no grant reaches that");
+        denied(confined.stat(hidden).await, "no grant reaches that");
     }
     denied(confined.read(&token, KIB).await, "no grant reaches that");
     denied(

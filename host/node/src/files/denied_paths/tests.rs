@@ -1,7 +1,7 @@
 use super::*;
 
-fn sealed() -> Sealed {
-    Sealed {
+fn denied() -> DeniedPaths {
+    DeniedPaths {
         own_pid: "77".to_owned(),
         own_files: vec!["/srv/gpud".to_owned()],
         own_identities: Vec::new(),
@@ -9,7 +9,7 @@ fn sealed() -> Sealed {
 }
 
 #[test]
-fn secrets_are_sealed_and_what_checks_read_is_not() {
+fn secrets_are_denied_and_what_checks_read_is_not() {
     for path in [
         "/proc/kmsg",
         "/proc/kcore",
@@ -78,8 +78,8 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/etc/ssh/ssh_host_rsa_key (deleted)",
         "/srv/gpud (deleted)",
     ] {
-        assert!(sealed().holds(path, WantedPart::Inside, false), "{path}");
-        assert!(!sealed().holds(path, WantedPart::Space, false), "{path}");
+        assert!(denied().holds(path, WantedPart::Inside, false), "{path}");
+        assert!(!denied().holds(path, WantedPart::Space, false), "{path}");
     }
     for path in [
         "/proc",
@@ -118,23 +118,23 @@ fn secrets_are_sealed_and_what_checks_read_is_not() {
         "/var/backups/dpkg.status.0",
         "/var/lib/gpud2/x",
     ] {
-        assert!(!sealed().holds(path, WantedPart::Inside, false), "{path}");
+        assert!(!denied().holds(path, WantedPart::Inside, false), "{path}");
     }
 }
 
 #[test]
 fn open_files_are_counted_and_not_shown() {
     for path in ["/proc/1/fd", "/proc/77/fd", "/proc/1/task/2/fd"] {
-        assert!(!sealed().holds(path, WantedPart::Count, false), "{path}");
+        assert!(!denied().holds(path, WantedPart::Count, false), "{path}");
     }
-    assert!(sealed().holds("/proc/1/fd/3", WantedPart::Count, false));
-    assert!(sealed().holds("/proc/1/map_files", WantedPart::Count, false));
+    assert!(denied().holds("/proc/1/fd/3", WantedPart::Count, false));
+    assert!(denied().holds("/proc/1/map_files", WantedPart::Count, false));
 }
 
 #[test]
 fn a_builtin_check_sees_the_environments_of_others() {
-    assert!(!sealed().holds("/proc/1/environ", WantedPart::Inside, true));
+    assert!(!denied().holds("/proc/1/environ", WantedPart::Inside, true));
     for own in ["/proc/77/environ", "/proc/self/environ", "/proc/1/mem"] {
-        assert!(sealed().holds(own, WantedPart::Inside, true), "{own}");
+        assert!(denied().holds(own, WantedPart::Inside, true), "{own}");
     }
 }

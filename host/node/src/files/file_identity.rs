@@ -1,19 +1,18 @@
-//! Second names of the files that no grant reaches: hard links, and folders that are mounted in a second place.
-//!
-//! Neither shows in a path. The number that the filesystem gives a file is the same under each name.
+//! Recognises files that no grant reaches under their second names: hard links, and folders that are mounted in a second
+//! place. A path does not show either; the device and inode numbers are the same under each name.
 
 use rustix::{fd::OwnedFd, fs::Stat};
 
 use super::names;
 
-/// A file or folder, whatever its name.
+/// The device and inode of a file or folder, which are the same under each of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     device: u64,
     number: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// Returns what a path leads to; `None` where there is nothing. Blocks.
     pub fn of_path(path: &str) -> Option<Self> {
         let stat = rustix::fs::stat(path);
@@ -33,16 +32,16 @@ impl Identity {
 }
 
 /// Whether an open file, at its real path, is one of some files or below one of some folders. Blocks.
-pub fn is_among(handle: &OwnedFd, real: &str, sealed: &[Identity]) -> bool {
+pub fn is_among(handle: &OwnedFd, real: &str, denied: &[FileIdentity]) -> bool {
     let itself = rustix::fs::fstat(handle).ok();
-    let itself = itself.map(|stat| Identity::of(&stat));
-    // The first slash is that of `/`, which is never sealed.
+    let itself = itself.map(|stat| FileIdentity::of(&stat));
+    // The first slash is that of `/`, which is never denied.
     let ends = real.match_indices('/').skip(1);
-    let above = ends.filter_map(|(end, _)| Identity::of_path(real.get(..end)?));
+    let above = ends.filter_map(|(end, _)| FileIdentity::of_path(real.get(..end)?));
     itself
         .into_iter()
         .chain(above)
-        .any(|one| sealed.contains(&one))
+        .any(|one| denied.contains(&one))
 }
 
 #[cfg(test)]
@@ -60,16 +59,17 @@ mod tests {
         let (file, second) = (inner.join("file"), folder.join("second"));
         fs::write(&file, "x").unwrap();
         fs::hard_link(&file, &second).unwrap();
-        let identity = |path: &std::path::Path| Identity::of_path(path.to_str().unwrap()).unwrap();
-        let is_among = |path: &std::path::Path, sealed: &[Identity]| {
+        let identity =
+            |path: &std::path::Path| FileIdentity::of_path(path.to_str().unwrap()).unwrap();
+        let is_among = |path: &std::path::Path, denied: &[FileIdentity]| {
             let handle = OwnedFd::from(fs::File::open(path).unwrap());
-            super::is_among(&handle, path.to_str().unwrap(), sealed)
+            super::is_among(&handle, path.to_str().unwrap(), denied)
         };
         assert!(is_among(&second, &[identity(&file)]));
         assert!(is_among(&file, &[identity(&inner)]));
         assert!(is_among(&inner, &[identity(&inner)]));
         assert!(!is_among(&second, &[identity(&inner)]));
         assert!(!is_among(&file, &[]));
-        assert!(Identity::of_path(folder.join("none").to_str().unwrap()).is_none());
+        assert!(FileIdentity::of_path(folder.join("none").to_str().unwrap()).is_none());
     }
 }

@@ -18,9 +18,9 @@
 //! | a procfs that is mounted elsewhere than at `/proc` | all of the above |
 //! | a debugfs, tracefs or securityfs, wherever it is mounted | as `/sys/kernel/debug` |
 //!
-//! Those of `/dev`, `/etc`, `/run`, `/sys` and `/var` are sealed below each folder, since a folder can hold the root of a
-//! machine (`/host` in a container) or of a container. Files that are known by name are sealed under their second names,
-//! too (`second_names.rs`).
+//! Those of `/dev`, `/etc`, `/run`, `/sys` and `/var` are denied below each folder, since a folder can hold the root of a
+//! machine (`/host` in a container) or of a container. Files that are known by name are denied under their second names,
+//! too (`file_identity.rs`).
 //!
 //! How much space is left on the filesystem that holds a path (`statvfs`) is reported for every path: it shows nothing of the
 //! file. The built-in check of GPU processes reads `environ` of other processes, never gpud's own.
@@ -30,7 +30,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{names, second_names::Identity};
+use super::{file_identity::FileIdentity, names};
 
 /// The part of a path that a caller wants to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ const OWN_SHOWN: [&str; 12] = [
     "status",
 ];
 /// Files of a process that hold its secrets or its memory.
-const PROCESS_SEALED: [&str; 16] = [
+const PROCESS_DENIED: [&str; 16] = [
     "auxv",
     "clear_refs",
     "cwd",
@@ -78,7 +78,7 @@ const PROCESS_SEALED: [&str; 16] = [
     "syscall",
 ];
 /// Files of the kernel.
-const PROC_SEALED: [&str; 8] = [
+const PROC_DENIED: [&str; 8] = [
     "kallsyms",
     "kcore",
     "keys",
@@ -118,7 +118,7 @@ const OF_ETC: [&str; 8] = [
 ];
 /// Files of `/var/backups`, of which the system makes copies each day.
 const OF_BACKUPS: [&str; 2] = ["gshadow", "shadow"];
-/// Further files and folders of `/etc` whose second names are sealed.
+/// Further files and folders of `/etc` whose second names are denied.
 const ALSO_OF_ETC: [&str; 7] = [
     "gshadow-",
     "shadow-",
@@ -132,25 +132,25 @@ const ALSO_OF_ETC: [&str; 7] = [
 /// The end of the kernel's name for an open file that has lost its own, since another one was put into its place.
 const REPLACED: &str = " (deleted)";
 
-/// The sealed paths of one machine.
+/// The paths of one machine that no grant reaches.
 #[derive(Debug, Clone, Default)]
-pub struct Sealed {
+pub struct DeniedPaths {
     /// gpud's own number on the machine's procfs; empty where that is not known.
     own_pid: String,
     /// Files and folders of this daemon, absolute, as plugins name them.
     own_files: Vec<String>,
     /// The same, as they were when this daemon started.
-    own_identities: Vec<Identity>,
+    own_identities: Vec<FileIdentity>,
 }
 
-impl Sealed {
+impl DeniedPaths {
     /// For the machine that gpud runs on.
     pub fn live() -> Self {
         let own = std::fs::read_link("/proc/self").unwrap_or_default();
         Self {
             own_pid: own.to_string_lossy().into_owned(),
             own_files: vec![DATA_FOLDER.to_owned()],
-            own_identities: Identity::of_path(DATA_FOLDER).into_iter().collect(),
+            own_identities: FileIdentity::of_path(DATA_FOLDER).into_iter().collect(),
         }
     }
 
@@ -163,7 +163,7 @@ impl Sealed {
             for path in [absolute, real] {
                 if path != Path::new("/") {
                     let path = names::shown(path.as_os_str().as_bytes()).into_owned();
-                    self.own_identities.extend(Identity::of_path(&path));
+                    self.own_identities.extend(FileIdentity::of_path(&path));
                     self.own_files.push(path);
                 }
             }
@@ -171,14 +171,14 @@ impl Sealed {
         self
     }
 
-    /// Returns the sealed files and folders of a live machine that can have second names. They are looked up at each call:
+    /// Returns the denied files and folders of a live machine that can have second names. They are looked up at each call:
     /// programs replace files of `/etc`, and a key that was renewed is another file, often under another name with a link
     /// to it. Blocks.
-    pub fn identities(&self) -> Vec<Identity> {
+    pub fn identities(&self) -> Vec<FileIdentity> {
         let of_etc = OF_ETC.iter().chain(&ALSO_OF_ETC);
-        let of_etc = of_etc.filter_map(|file| Identity::of_path(&format!("/etc/{file}")));
+        let of_etc = of_etc.filter_map(|file| FileIdentity::of_path(&format!("/etc/{file}")));
         let own = self.own_files.iter();
-        let own = own.filter_map(|file| Identity::of_path(file));
+        let own = own.filter_map(|file| FileIdentity::of_path(file));
         let before = self.own_identities.iter().copied();
         before.chain(own).chain(of_etc).collect()
     }
@@ -196,10 +196,10 @@ impl Sealed {
         if path.starts_with("/sys/") && !path.starts_with("/sys/kernel/") {
             return false;
         }
-        // A file that is replaced while it is opened stays sealed.
+        // A file that is replaced while it is opened stays denied.
         let path = path.strip_suffix(REPLACED).unwrap_or(path);
         let mut below = path.match_indices('/').filter_map(|(at, _)| path.get(at..));
-        below.any(is_sealed_of_a_root)
+        below.any(is_denied_of_a_root)
             || self.own_files.iter().any(|own| is_below(path, own))
             || path
                 .split('/')
@@ -211,14 +211,14 @@ impl Sealed {
         let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
         let is_named_self = matches!(first, "self" | "thread-self");
         if !is_number && !is_named_self {
-            return PROC_SEALED.contains(&first) || (first == "sys" && is_key_of_network(rest));
+            return PROC_DENIED.contains(&first) || (first == "sys" && is_key_of_network(rest));
         }
         let (file, deeper) = of_process(rest);
         match file {
             "" => false,
             "fd" => !deeper.is_empty() || wanted != WantedPart::Count,
             "environ" if environments => is_named_self || self.is_own(first),
-            file if PROCESS_SEALED.contains(&file) => true,
+            file if PROCESS_DENIED.contains(&file) => true,
             file if OWN_SHOWN.contains(&file) => false,
             // Asked last, since it costs a look at the machine.
             _ => is_named_self || self.is_own(first),
@@ -262,8 +262,8 @@ fn is_below(path: &str, folder: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a path is sealed as it is seen from a root: the machine's, or another one's that is in some folder.
-fn is_sealed_of_a_root(path: &str) -> bool {
+/// Whether a path is denied as it is seen from a root: the machine's, or another one's that is in some folder.
+fn is_denied_of_a_root(path: &str) -> bool {
     FOLDERS.iter().any(|folder| is_below(path, folder))
         || path.strip_prefix("/etc/").is_some_and(is_secret_of_etc)
         || path
