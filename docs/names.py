@@ -19,7 +19,6 @@ FORMER: dict[str, set[str]] = {
     "host": {"Answer", "Difference", "Document", "Form", "Outcome", "Record", "Request", "Row", "Step", "Verdict", "Version", "View"},
     "host/exports": {"BoxError"},
     "host/exports/tests/real": {"ReceivedRequest", "Respond"},
-    "host/node": {"Answer", "Answers", "Batch", "Call", "Identity", "Library", "Opener", "Process", "Reply", "Source", "Stream", "TestFolder", "Timing", "View"},
     "host/script": {"Fault"},
     "host/server": {"Client"},
 }

@@ -15,7 +15,7 @@ use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Checker, Component, Schedule, Services};
-use crate::{model::Trigger, node::nvml::Library};
+use crate::{model::Trigger, node::nvml::LibraryStatus};
 
 /// How many first checks run at the same time after the start.
 const FIRST_AT_ONCE: usize = 2;
@@ -139,7 +139,7 @@ async fn run(
     };
     // Each component has the same place in its interval from start to start. Where there are GPUs, those that ask them run
     // together, so that what one asked is there for the others.
-    let has_gpus = services.node.nvml.latest().library == Library::Loaded;
+    let has_gpus = services.node.nvml.latest().library == LibraryStatus::Loaded;
     let beat = match component.checker() {
         Some(checker) if has_gpus && checker.asks_gpus() => GPUS,
         _ => component.name(),

@@ -3,7 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
-use crate::node::net::grpc::{self, Unary};
+use crate::node::net::grpc::{self, UnaryCall};
 
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
 const CRIO: &str = "/run/crio/crio.sock";
@@ -36,7 +36,7 @@ pub fn named(runtime: &str, version: &str) -> String {
 }
 
 async fn ask(socket: &Path) -> Option<String> {
-    let call = Unary {
+    let call = UnaryCall {
         method: METHOD.to_owned(),
         message: Vec::new(),
         max_bytes: MAX_BYTES,

@@ -64,7 +64,7 @@ fn listening(wanted: SocketAddr) -> Option<Listening> {
 
 /// Returns the socket that fits best. `None` where several fit as well and belong to different users, and for one that no
 /// process holds.
-fn nearest(found: impl Iterator<Item = (Fit, Listening)>) -> Option<Listening> {
+fn nearest(found: impl Iterator<Item = (AddressMatch, Listening)>) -> Option<Listening> {
     let found: Vec<_> = found.collect();
     let best = found.iter().map(|(fit, _)| *fit).max()?;
     let mut nearest = found.into_iter().filter(|(fit, _)| *fit == best);
@@ -74,7 +74,7 @@ fn nearest(found: impl Iterator<Item = (Fit, Listening)>) -> Option<Listening> {
 }
 
 /// Returns the sockets that listen on an address, each with how well it fits.
-fn find_in(table: &str, wanted: SocketAddr) -> Vec<(Fit, Listening)> {
+fn find_in(table: &str, wanted: SocketAddr) -> Vec<(AddressMatch, Listening)> {
     let rows = table.lines().skip(1).filter_map(|line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let own = address(words.next()?)?;
@@ -83,7 +83,10 @@ fn find_in(table: &str, wanted: SocketAddr) -> Vec<(Fit, Listening)> {
         let inode = words.nth(1)?.parse().ok()?;
         let fits =
             state == LISTENING && own.port() == wanted.port() && overlap(own.ip(), wanted.ip());
-        fits.then_some((Fit::of(own.ip(), wanted.ip()), Listening { uid, inode }))
+        fits.then_some((
+            AddressMatch::of(own.ip(), wanted.ip()),
+            Listening { uid, inode },
+        ))
     });
     rows.collect()
 }
@@ -91,7 +94,7 @@ fn find_in(table: &str, wanted: SocketAddr) -> Vec<(Fit, Listening)> {
 /// How well the address of a socket that listens fits another one, the least first: which socket the kernel gives a
 /// connection to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum AddressMatch {
     /// It is for every address, of another family.
     Other,
     /// It is for every address of this family.
@@ -100,7 +103,7 @@ enum Fit {
     Exact,
 }
 
-impl Fit {
+impl AddressMatch {
     fn of(own: IpAddr, wanted: IpAddr) -> Self {
         let wanted = wanted.to_canonical();
         match own == wanted {

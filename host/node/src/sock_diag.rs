@@ -42,7 +42,7 @@ const ENDS: usize = 36;
 
 /// The answer of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum DiagAnswer {
     /// The socket is established, and belongs to this user.
     Owner(u32),
     /// The socket is established, or about to be, and no process holds it: the one that listens has not accepted it yet. The
@@ -57,10 +57,10 @@ pub(super) enum Answer {
 }
 
 /// Asks for the socket whose own address is `own`, connected to `peer`.
-pub(super) fn owner(own: SocketAddr, peer: SocketAddr) -> Answer {
+pub(super) fn owner(own: SocketAddr, peer: SocketAddr) -> DiagAnswer {
     match ask(&question(own, peer)) {
         Ok(answer) => read(&answer, own, peer),
-        Err(_) => Answer::Unavailable,
+        Err(_) => DiagAnswer::Unavailable,
     }
 }
 
@@ -122,7 +122,7 @@ fn question(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
 }
 
 /// The kernel may answer with a listening socket where there is no connection, so that state and addresses count.
-fn read(answer: &[u8], own: SocketAddr, peer: SocketAddr) -> Answer {
+fn read(answer: &[u8], own: SocketAddr, peer: SocketAddr) -> DiagAnswer {
     let kind = answer
         .get(4..6)
         .and_then(|bytes| bytes.try_into().ok())
@@ -139,16 +139,16 @@ fn read(answer: &[u8], own: SocketAddr, peer: SocketAddr) -> Answer {
     match (kind, found()) {
         (Some(BY_FAMILY), Some((holder, state, found))) if is_same(found, own, peer) => {
             match (state, holder) {
-                (ESTABLISHED | SYN_RECEIVED, (_, 0)) => Answer::NotAccepted,
-                (ESTABLISHED, (uid, _)) => Answer::Owner(uid),
-                _ => Answer::Nobody,
+                (ESTABLISHED | SYN_RECEIVED, (_, 0)) => DiagAnswer::NotAccepted,
+                (ESTABLISHED, (uid, _)) => DiagAnswer::Owner(uid),
+                _ => DiagAnswer::Nobody,
             }
         }
-        (Some(BY_FAMILY), Some(_)) => Answer::Nobody,
+        (Some(BY_FAMILY), Some(_)) => DiagAnswer::Nobody,
         (Some(ERROR), _) if answer.get(HEADER..HEADER + 4) == Some(NOT_FOUND.as_slice()) => {
-            Answer::NotFound
+            DiagAnswer::NotFound
         }
-        _ => Answer::Unavailable,
+        _ => DiagAnswer::Unavailable,
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     port_holder,
-    sock_diag::{self, Answer},
+    sock_diag::{self, DiagAnswer},
 };
 
 /// Most of a table that is read, bytes: about 400,000 connections.
@@ -76,12 +76,12 @@ fn holder(local: SocketAddr, remote: SocketAddr) -> Holder {
     }
     let (local, remote) = (plain(local), plain(remote));
     let diagnosed = match sock_diag::owner(remote, local) {
-        Answer::Owner(uid) => Some(Holder::User(uid)),
-        Answer::NotAccepted => Some(Holder::NotAccepted),
-        Answer::Nobody => return Holder::Unknown,
+        DiagAnswer::Owner(uid) => Some(Holder::User(uid)),
+        DiagAnswer::NotAccepted => Some(Holder::NotAccepted),
+        DiagAnswer::Nobody => return Holder::Unknown,
         // Reading the tables takes long where there are many connections.
-        Answer::NotFound if HAS_DIAGNOSTICS.load(Ordering::Relaxed) => return Holder::Unknown,
-        Answer::NotFound | Answer::Unavailable => None,
+        DiagAnswer::NotFound if HAS_DIAGNOSTICS.load(Ordering::Relaxed) => return Holder::Unknown,
+        DiagAnswer::NotFound | DiagAnswer::Unavailable => None,
     };
     if let Some(diagnosed) = diagnosed {
         HAS_DIAGNOSTICS.store(true, Ordering::Relaxed);

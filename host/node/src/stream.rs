@@ -33,15 +33,15 @@ impl Socket {
     }
 }
 
-/// An accepted connection. It is closed when the last user drops it; a [`Link`] is no user.
+/// An accepted connection. It is closed when its last owner drops it; a [`WeakStream`] does not own it.
 #[derive(Debug)]
 pub struct Stream(Arc<Socket>);
 
-/// Tells whether a connection still exists, without holding it open.
+/// A handle that says whether a connection still exists, without holding it open.
 #[derive(Debug, Clone, Default)]
-pub struct Link(Weak<Socket>);
+pub struct WeakStream(Weak<Socket>);
 
-impl Link {
+impl WeakStream {
     /// Returns whether both directions of the connection are open, according to the kernel. A client that was reset, has
     /// closed its end, or has finished sending counts as gone, also while what it sent waits to be read.
     pub fn is_open(&self) -> bool {
@@ -60,9 +60,9 @@ impl Stream {
         Self(Arc::new(Socket::Unix(stream)))
     }
 
-    /// Returns the handle to ask whether the connection still exists.
-    pub fn link(&self) -> Link {
-        Link(Arc::downgrade(&self.0))
+    /// Returns a handle that says whether the connection still exists.
+    pub fn downgrade(&self) -> WeakStream {
+        WeakStream(Arc::downgrade(&self.0))
     }
 
     /// Returns our address and the client's; `None` for a Unix connection, and for one that is closed already.
@@ -204,9 +204,9 @@ mod tests {
         (client.unwrap(), Stream::tcp(accepted.unwrap().0))
     }
 
-    async fn gone(link: &Link) {
+    async fn gone(weak: &WeakStream) {
         // The loopback is quick, not instant.
-        while link.is_open() {
+        while weak.is_open() {
             tokio::task::yield_now().await;
         }
     }
@@ -241,21 +241,21 @@ mod tests {
     async fn a_client_that_is_gone_is_noticed_while_its_bytes_wait() {
         // Reset.
         let (mut client, server) = pair().await;
-        let link = server.link();
+        let weak = server.downgrade();
         client.write_all(b"queued").await.unwrap();
-        assert!(link.is_open());
+        assert!(weak.is_open());
         drop(client);
-        gone(&link).await;
+        gone(&weak).await;
         // Finished sending.
         let (mut client, server) = pair().await;
-        let link = server.link();
+        let weak = server.downgrade();
         client.write_all(b"queued").await.unwrap();
         client.shutdown().await.unwrap();
-        gone(&link).await;
+        gone(&weak).await;
         // Closed here.
         let (_client, server) = pair().await;
-        let link = server.link();
+        let weak = server.downgrade();
         drop(server);
-        assert!(!link.is_open());
+        assert!(!weak.is_open());
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::node::{
     socket_owner,
-    stream::{Link, Stream},
+    stream::{Stream, WeakStream},
     subordinate_ids,
 };
 
@@ -15,7 +15,7 @@ pub struct Peer {
     identity: Identity,
     group: Identity,
     local_socket: bool,
-    link: Link,
+    weak: WeakStream,
 }
 
 /// The known facts about a client, and whose share of connections and turns it uses.
@@ -37,9 +37,9 @@ impl Peer {
     /// else, so that the answer counts only if the connection was still open afterwards: as long as it is, no other has the
     /// same addresses.
     pub fn identify(stream: &Stream) -> Option<Self> {
-        let link = stream.link();
+        let weak = stream.downgrade();
         // Asking for connections that are gone would be work for nothing.
-        if !link.is_open() {
+        if !weak.is_open() {
             return None;
         }
         let user = stream.unix_user();
@@ -57,11 +57,11 @@ impl Peer {
             Identity::User(uid) => Identity::User(subordinate_ids::owner(uid)),
             other => other.block(),
         };
-        link.is_open().then_some(Self {
+        weak.is_open().then_some(Self {
             identity,
             group,
             local_socket: user.is_some(),
-            link,
+            weak,
         })
     }
 
@@ -88,7 +88,7 @@ impl Peer {
 
     /// Returns whether the connection is still open.
     pub fn is_connected(&self) -> bool {
-        self.link.is_open()
+        self.weak.is_open()
     }
 
     /// Returns a client that is not connected to anything.
@@ -98,7 +98,7 @@ impl Peer {
             identity,
             group: identity.block(),
             local_socket,
-            link: Link::default(),
+            weak: WeakStream::default(),
         }
     }
 }

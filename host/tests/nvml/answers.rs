@@ -5,7 +5,7 @@ use std::time::Duration;
 use gpud::node::{
     error::SourceError,
     nvml::{
-        Library,
+        LibraryStatus,
         values::{EccMode, SramEcc},
     },
 };
@@ -35,7 +35,7 @@ all:
 async fn the_driver_and_the_identities_of_the_gpus_are_read() {
     let machine = Machine::new(H100);
     let view = machine.nvml.view().await;
-    assert_eq!(view.library, Library::Loaded);
+    assert_eq!(view.library, LibraryStatus::Loaded);
     assert_eq!(view.driver_version.as_deref(), Ok("570.133.20"));
     assert_eq!(view.cuda_version, Ok(12_080));
     assert!(view.product_name().contains("H100"));

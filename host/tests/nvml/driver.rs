@@ -1,20 +1,20 @@
 //! Drivers that come, go, are replaced, or do not start.
 
-use gpud::node::nvml::{Injected, Library, Nvml, Options};
+use gpud::node::nvml::{Injected, LibraryStatus, Nvml, Options};
 
 use super::machine::{Machine, QUICK};
 
 #[tokio::test]
 async fn installed_replaced_and_removed_without_a_restart() {
     let machine = Machine::empty(QUICK);
-    let Library::NotFound(text) = machine.nvml.view().await.library.clone() else {
+    let LibraryStatus::NotFound(text) = machine.nvml.view().await.library.clone() else {
         panic!("found");
     };
     assert!(text.ends_with("libnvidia-ml.so.1 is not there"), "{text}");
     machine.install("product: a100-sxm\ndriver_version: 550.1\n");
     let version = || async {
         let view = machine.nvml.view().await;
-        assert_eq!(view.library, Library::Loaded);
+        assert_eq!(view.library, LibraryStatus::Loaded);
         view.driver_version.clone().unwrap()
     };
     assert_eq!(version().await, "550.1");
@@ -25,7 +25,7 @@ async fn installed_replaced_and_removed_without_a_restart() {
     machine.remove();
     assert!(matches!(
         machine.nvml.view().await.library,
-        Library::NotFound(_)
+        LibraryStatus::NotFound(_)
     ));
     machine.install("product: h100-sxm\ndriver_version: 580.3\n");
     assert_eq!(version().await, "580.3");
@@ -36,15 +36,17 @@ async fn a_driver_that_does_not_start() {
     for (code, library) in [
         (
             "driver_not_loaded",
-            Library::NotFound("failed to initialize NVML: Driver Not Loaded".into()),
+            LibraryStatus::NotFound("failed to initialize NVML: Driver Not Loaded".into()),
         ),
         (
             "lib_rm_version_mismatch",
-            Library::Failed("failed to initialize NVML: Driver/library version mismatch".into()),
+            LibraryStatus::Failed(
+                "failed to initialize NVML: Driver/library version mismatch".into(),
+            ),
         ),
         (
             "unknown",
-            Library::Failed("failed to initialize NVML: Unknown Error".into()),
+            LibraryStatus::Failed("failed to initialize NVML: Unknown Error".into()),
         ),
     ] {
         let scenario = format!("product: h100-sxm\nfaults: [{{call: nvmlInit*, error: {code}}}]\n");
@@ -64,7 +66,7 @@ async fn a_list_that_fails_and_recovers() {
     machine.change("product: h100-sxm\nfaults: [{call: nvmlDeviceGetCount*, error: unknown}]\n");
     assert_eq!(
         machine.nvml.view().await.library,
-        Library::Failed("error getting device count: Unknown Error".into())
+        LibraryStatus::Failed("error getting device count: Unknown Error".into())
     );
     machine.change("product: h100-sxm\n");
     assert_eq!(machine.devices().await.len(), 8);
@@ -80,7 +82,7 @@ async fn a_file_that_is_no_library_has_failed() {
         ..Options::default()
     };
     let nvml = Nvml::with_timing(options, QUICK);
-    let Library::Failed(text) = nvml.view().await.library.clone() else {
+    let LibraryStatus::Failed(text) = nvml.view().await.library.clone() else {
         panic!("loaded");
     };
     let begin = format!("cannot load {}: ", library.display());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gpud::node::{error::SourceError, nvml::Library};
+use gpud::node::{error::SourceError, nvml::LibraryStatus};
 
 use super::machine::{Machine, QUICK, until};
 
@@ -34,7 +34,7 @@ async fn a_gpu_that_hangs_delays_no_other_and_can_return() {
     for (index, gpu) in devices.iter().enumerate().filter(|(index, _)| *index != 2) {
         assert!(gpu.temperature(0).await.is_ok(), "{index}");
     }
-    assert_eq!(machine.nvml.view().await.library, Library::Loaded);
+    assert_eq!(machine.nvml.view().await.library, LibraryStatus::Loaded);
     machine.change("product: h100-sxm\n");
     until("GPU 2 answers again", || async {
         devices[2].temperature(0).await.is_ok()

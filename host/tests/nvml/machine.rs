@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use gpud::node::nvml::{Device, Nvml, Options, Timing};
+use gpud::node::nvml::{Device, Nvml, NvmlTiming, Options};
 use gpud_nvml_mock::install::{built, install};
 use tempfile::TempDir;
 
 /// Waits that a busy machine keeps; nothing is shared.
-pub const QUICK: Timing = Timing {
+pub const QUICK: NvmlTiming = NvmlTiming {
     deadline: Duration::from_secs(2),
     shared_for: Duration::ZERO,
     again_after: Duration::from_secs(10),
@@ -22,7 +22,7 @@ pub const QUICK: Timing = Timing {
 };
 
 /// As a daemon has it.
-pub const SHARING: Timing = Timing {
+pub const SHARING: NvmlTiming = NvmlTiming {
     shared_for: Duration::from_secs(60),
     round: Duration::from_secs(60),
     ..QUICK
@@ -43,14 +43,14 @@ impl Machine {
     }
 
     /// The same with these waits.
-    pub fn with_timing(scenario: &str, timing: Timing) -> Self {
+    pub fn with_timing(scenario: &str, timing: NvmlTiming) -> Self {
         let machine = Self::empty(timing);
         machine.install(scenario);
         machine
     }
 
     /// Without a driver.
-    pub fn empty(timing: Timing) -> Self {
+    pub fn empty(timing: NvmlTiming) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = Options {
             library: Some(folder.path().join("libnvidia-ml.so.1")),

@@ -22,10 +22,10 @@ const MAX_AT_ONCE: usize = 3;
 pub const MAX_LOST: usize = 3;
 
 /// One answer for each call; `None`: not asked, since [`MAX_LOST`] others did not answer.
-pub type Answers<T> = Vec<Option<Result<T, SourceError>>>;
+pub type BatchAnswers<T> = Vec<Option<Result<T, SourceError>>>;
 
 /// The state that the threads and the caller share.
-struct Batch<T> {
+struct CallBatch<T> {
     calls: Vec<String>,
     state: Mutex<BatchState<T>>,
     done: Notify,
@@ -34,7 +34,7 @@ struct Batch<T> {
 struct BatchState<T> {
     /// The first call that no thread has taken. Beyond the end: there is nothing more to do.
     next: usize,
-    answers: Answers<T>,
+    answers: BatchAnswers<T>,
     /// Calls without an answer.
     open: usize,
     /// Calls that a thread is on.
@@ -42,7 +42,7 @@ struct BatchState<T> {
     lost: usize,
 }
 
-impl<T> Batch<T> {
+impl<T> CallBatch<T> {
     fn lock(&self) -> MutexGuard<'_, BatchState<T>> {
         // Nothing panics while holding the lock, and the state would still be usable if something did.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -91,10 +91,10 @@ impl<T> BatchState<T> {
     }
 }
 
-/// Nobody waits for the answers any more: the threads stop after the call that they are on.
-struct Closing<T>(Arc<Batch<T>>);
+/// Closes a batch when its caller is gone: the threads stop after their present call.
+struct CloseOnDrop<T>(Arc<CallBatch<T>>);
 
-impl<T> Drop for Closing<T> {
+impl<T> Drop for CloseOnDrop<T> {
     fn drop(&mut self) {
         self.0.lock().next = usize::MAX;
     }
@@ -112,10 +112,10 @@ impl HangPool {
         deadline: Duration,
         whole: Duration,
         call: impl Fn(usize) -> Result<T, SourceError> + Send + Sync + 'static,
-    ) -> Answers<T> {
+    ) -> BatchAnswers<T> {
         let began = Instant::now();
         let count = calls.len();
-        let batch = Arc::new(Batch {
+        let batch = Arc::new(CallBatch {
             calls,
             state: Mutex::new(BatchState {
                 next: 0,
@@ -126,7 +126,7 @@ impl HangPool {
             }),
             done: Notify::new(),
         });
-        let closing = Closing(Arc::clone(&batch));
+        let closing = CloseOnDrop(Arc::clone(&batch));
         let call: Arc<dyn Fn(usize) -> Result<T, SourceError> + Send + Sync> = Arc::new(call);
         let mut threads: Vec<Ticket> = Vec::new();
         // When something was last under way.
@@ -205,7 +205,7 @@ impl HangPool {
     fn begin<T: Send + 'static>(
         &self,
         label: &str,
-        batch: &Arc<Batch<T>>,
+        batch: &Arc<CallBatch<T>>,
         call: &Arc<dyn Fn(usize) -> Result<T, SourceError> + Send + Sync>,
         deadline: Duration,
     ) -> Result<Ticket, SourceError> {
@@ -229,7 +229,7 @@ impl PoolShared {
     fn serve_all<T>(
         &self,
         id: u64,
-        batch: &Batch<T>,
+        batch: &CallBatch<T>,
         call: &(dyn Fn(usize) -> Result<T, SourceError> + Send + Sync),
         deadline: Duration,
     ) {

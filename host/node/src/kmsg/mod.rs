@@ -48,7 +48,7 @@ pub use self::{
 };
 use self::{
     pipeline::Routing,
-    reader::{Reader, ReaderShared, Timing},
+    reader::{Reader, ReaderShared, ReaderTiming},
 };
 use crate::{error::SourceError, trusted};
 
@@ -137,7 +137,7 @@ impl KernelLog {
             inboxes: Mutex::default(),
             threads: Mutex::default(),
         };
-        let timing = Timing { retry, file_poll };
+        let timing = ReaderTiming { retry, file_poll };
         let reader = Reader::new(
             Arc::clone(&log.shared),
             path.clone(),

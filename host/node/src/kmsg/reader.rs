@@ -113,7 +113,7 @@ impl ReaderShared {
 
 /// How often the reader tries and looks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Timing {
+pub(super) struct ReaderTiming {
     pub(super) retry: Duration,
     pub(super) file_poll: Duration,
 }
@@ -122,7 +122,7 @@ pub(super) struct Timing {
 pub(super) struct Reader {
     shared: Arc<ReaderShared>,
     path: PathBuf,
-    timing: Timing,
+    timing: ReaderTiming,
     intake: Intake,
     caught_up: bool,
 }
@@ -139,7 +139,7 @@ impl Reader {
         path: PathBuf,
         resume_after: Option<u64>,
         clock: BootClock,
-        timing: Timing,
+        timing: ReaderTiming,
     ) -> Self {
         Self {
             shared,

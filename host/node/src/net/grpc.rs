@@ -46,7 +46,7 @@ const MAX_FRAME_BYTES: u32 = 16 * 1024;
 
 /// A call.
 #[derive(Debug, Clone)]
-pub struct Unary {
+pub struct UnaryCall {
     /// `/package.Service/Method`.
     pub method: String,
     /// The request message, encoded; at most [`MAX_REQUEST_BYTES`].
@@ -57,9 +57,9 @@ pub struct Unary {
     pub deadline: Duration,
 }
 
-/// The answer to a [`Unary`]. Any status is an answer.
+/// The answer to a [`UnaryCall`]. Any status is an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct UnaryReply {
     /// Status code of gRPC: 0 is success, 12 a method that the service does not have.
     pub status: u32,
     /// What the service says about it, cut at 1 KiB; mostly empty on success.
@@ -74,7 +74,7 @@ pub struct Reply {
 /// [`SourceError::NotFound`] when there is no socket, [`SourceError::Denied`], [`SourceError::TooLarge`] for the
 /// response message or for what the service sends besides, [`SourceError::TimedOut`], [`SourceError::Invalid`] for an
 /// unusable method or too long a request, [`SourceError::Other`] when no process listens or the answer is not gRPC.
-pub async fn unary(socket: &Path, call: &Unary) -> Result<Reply, SourceError> {
+pub async fn unary(socket: &Path, call: &UnaryCall) -> Result<UnaryReply, SourceError> {
     let what = format!("grpc unix:{}{}", socket.display(), call.method);
     let request = request(&what, call)?;
     let exchange = async {
@@ -84,7 +84,7 @@ pub async fn unary(socket: &Path, call: &Unary) -> Result<Reply, SourceError> {
     within(&what, call.deadline, exchange).await
 }
 
-fn request(what: &str, call: &Unary) -> Result<Request<()>, SourceError> {
+fn request(what: &str, call: &UnaryCall) -> Result<Request<()>, SourceError> {
     if !is_method(&call.method) {
         return Err(SourceError::Invalid(format!(
             "{what}: a method is written /package.Service/Method"
@@ -127,8 +127,8 @@ async fn exchange(
     what: &str,
     stream: UnixStream,
     request: Request<()>,
-    call: &Unary,
-) -> Result<Reply, SourceError> {
+    call: &UnaryCall,
+) -> Result<UnaryReply, SourceError> {
     let bound = call
         .max_bytes
         .saturating_mul(2)
@@ -172,9 +172,9 @@ async fn ask(
     what: &str,
     sender: SendRequest<Bytes>,
     request: Request<()>,
-    call: &Unary,
+    call: &UnaryCall,
     failed: &impl Fn(h2::Error) -> SourceError,
-) -> Result<Reply, SourceError> {
+) -> Result<UnaryReply, SourceError> {
     let odd = |problem: String| SourceError::Other(format!("{what}: not gRPC: {problem}"));
     let mut sender = sender.ready().await.map_err(failed)?;
     let (response, mut body) = sender.send_request(request, false).map_err(failed)?;
@@ -195,7 +195,7 @@ async fn ask(
         if status == 0 {
             return Err(odd("success without a message".to_owned()));
         }
-        return Ok(Reply {
+        return Ok(UnaryReply {
             status,
             text,
             message: Vec::new(),
@@ -214,7 +214,7 @@ async fn ask(
         (0, None) => return Err(odd("success without a message".to_owned())),
         _ => Vec::new(),
     };
-    Ok(Reply {
+    Ok(UnaryReply {
         status,
         text,
         message,

@@ -7,13 +7,13 @@ use super::{
     Nvml,
     gpu::{CachedAnswers, Gpu},
     values::{
-        EccMode, Fabric, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink, Power,
-        Process, ProcessUse, Reading, RemappedRows, RowHistogram, SramEcc, Utilization, Value,
+        EccMode, Fabric, GpuProcess, Identity, Memory, MigDevice, Nvlink, NvlinkErrors, PcieLink,
+        Power, ProcessUse, Reading, RemappedRows, RowHistogram, SramEcc, Utilization, Value,
     },
 };
 use crate::error::SourceError;
 
-type Answer<T> = Result<T, SourceError>;
+type DeviceAnswer<T> = Result<T, SourceError>;
 
 /// A GPU.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ macro_rules! questions {
             ///
             /// # Errors
             /// As [`Gpu::ask`].
-            pub async fn $name(&self, $($argument: $kind),*) -> Answer<$answer> {
+            pub async fn $name(&self, $($argument: $kind),*) -> DeviceAnswer<$answer> {
                 self.gpu.ask($reading).await
             }
         )+
@@ -87,7 +87,7 @@ impl Device {
         /// Fabric.
         fabric() -> Fabric = Reading::Fabric;
         /// Processes that compute.
-        processes() -> Vec<Process> = Reading::Processes;
+        processes() -> Vec<GpuProcess> = Reading::Processes;
         /// The usage of processes in the last minute.
         process_use() -> Vec<ProcessUse> = Reading::ProcessUse;
         /// MIG mode on?
@@ -104,7 +104,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`Gpu::ask`]; [`SourceError::Invalid`] for more than 64 ids.
-    pub async fn gpm(&self, ids: Vec<u32>, period: Duration) -> Answer<Vec<(u32, f64)>> {
+    pub async fn gpm(&self, ids: Vec<u32>, period: Duration) -> DeviceAnswer<Vec<(u32, f64)>> {
         let found = self.nvml.gpm_of(std::slice::from_ref(self), ids, period);
         let missing = || Err(SourceError::NotFound("nvmlGpmMetricsGet".to_owned()));
         found.await.into_iter().next().unwrap_or_else(missing)
@@ -114,7 +114,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`Gpu::ask`].
-    pub async fn p2p_status(&self, other: &Self) -> Answer<u32> {
+    pub async fn p2p_status(&self, other: &Self) -> DeviceAnswer<u32> {
         let both = [self.clone(), other.clone()];
         let mut statuses = self.nvml.p2p_among(&both).await.into_iter();
         statuses
@@ -136,7 +136,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`Gpu::ask`].
-    pub async fn value(&self, reading: Reading) -> Answer<Value> {
+    pub async fn value(&self, reading: Reading) -> DeviceAnswer<Value> {
         self.gpu.value(reading).await
     }
 
@@ -154,7 +154,7 @@ impl Device {
     /// # Errors
     /// [`SourceError::SourceLost`], [`SourceError::NeedsReset`], [`SourceError::TimedOut`], or
     /// [`SourceError::NotFound`] when the driver has gone. All other trouble with the question is no answer to it.
-    pub async fn presence(&self) -> Answer<()> {
+    pub async fn presence(&self) -> DeviceAnswer<()> {
         Self::presence_of(self.persistence_mode().await)
     }
 
@@ -162,7 +162,7 @@ impl Device {
     ///
     /// # Errors
     /// As [`Self::presence`].
-    pub fn presence_of<T>(answer: Answer<T>) -> Answer<()> {
+    pub fn presence_of<T>(answer: DeviceAnswer<T>) -> DeviceAnswer<()> {
         match answer {
             Err(
                 gone @ (SourceError::SourceLost(_)

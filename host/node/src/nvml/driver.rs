@@ -13,7 +13,7 @@ pub type Answer<T = Value> = Result<T, Fault>;
 
 /// A driver's own handle of a GPU. It is not valid for another driver, or for the same one after it was reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Slot(pub u32);
+pub struct GpuHandle(pub u32);
 
 /// A driver that is loaded and initialised. Every call may take long, or never come back: nothing but the threads of
 /// [`super::gpu`] and [`super::round`] calls it. Dropping it ends the session with the driver.
@@ -25,17 +25,17 @@ pub trait Driver: Send + Sync {
     /// How many GPUs there are to open.
     fn count(&self) -> Answer<u32>;
     /// Opens the GPU at a position. The same GPU gets the same slot.
-    fn open(&self, index: u32) -> Answer<Slot>;
+    fn open(&self, index: u32) -> Answer<GpuHandle>;
     /// Its UUID.
-    fn uuid(&self, gpu: Slot) -> Answer<String>;
+    fn uuid(&self, gpu: GpuHandle) -> Answer<String>;
     /// Returns whether it is still what would be started now: the file that it was loaded from is there and the same.
     fn is_in_place(&self) -> bool {
         true
     }
     /// Answers a question about it.
-    fn read(&self, gpu: Slot, reading: &Reading) -> Answer;
+    fn read(&self, gpu: GpuHandle, reading: &Reading) -> Answer;
     /// `nvmlGpuP2PStatus_t` over NVLink from one to the other.
-    fn p2p_status(&self, from: Slot, to: Slot) -> Answer<u32>;
+    fn p2p_status(&self, from: GpuHandle, to: GpuHandle) -> Answer<u32>;
 }
 
 /// Why there is no driver to ask.
@@ -47,13 +47,13 @@ pub enum NoDriver {
     Broken(String),
 }
 
-/// The identity of a file: its path, device, inode and last change.
-pub type FileIdentity = (PathBuf, u64, u64, Option<SystemTime>);
+/// A file of a driver: its path, device, inode and last change.
+pub type DriverFile = (PathBuf, u64, u64, Option<SystemTime>);
 /// The identities of a driver's files: when they change, another driver was installed.
-pub type DriverStamp = Vec<FileIdentity>;
+pub type DriverStamp = Vec<DriverFile>;
 
 /// Finds and starts a driver.
-pub trait Opener: Send + Sync {
+pub trait DriverOpener: Send + Sync {
     /// Starts it. May take many seconds.
     ///
     /// # Errors
@@ -66,19 +66,19 @@ pub trait Opener: Send + Sync {
     }
 }
 
-/// A driver that is always there.
-pub struct Always(pub Arc<dyn Driver>);
+/// Opens a driver that is always present.
+pub struct PresentDriver(pub Arc<dyn Driver>);
 
-impl Opener for Always {
+impl DriverOpener for PresentDriver {
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
         Ok(Arc::clone(&self.0))
     }
 }
 
-/// No driver, and none will come.
-pub struct Never(pub &'static str);
+/// Opens nothing: the machine has no driver, for a fixed reason.
+pub struct AbsentDriver(pub &'static str);
 
-impl Opener for Never {
+impl DriverOpener for AbsentDriver {
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
         Err(NoDriver::NotThere(self.0.to_owned()))
     }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::driver::{DriverStamp, FileIdentity};
+use super::driver::{DriverFile, DriverStamp};
 
 /// The name under which the dynamic loader knows it.
 pub const LIBRARY: &str = "libnvidia-ml.so.1";
@@ -94,14 +94,14 @@ impl LibraryPaths {
     }
 }
 
-fn identify(path: PathBuf) -> Option<FileIdentity> {
+fn identify(path: PathBuf) -> Option<DriverFile> {
     let file = fs::metadata(&path).ok()?;
     Some((path, file.dev(), file.ino(), file.modified().ok()))
 }
 
 /// The file of a library that the dynamic loader chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadedFile(FileIdentity);
+pub struct LoadedFile(DriverFile);
 
 impl LoadedFile {
     /// Finds the file of a library that was just loaded by name. `None` when this process cannot see its own mappings, or the

@@ -21,7 +21,7 @@ use rustc_hash::FxBuildHasher;
 use tokio::sync::mpsc;
 
 use super::{
-    driver::{Answer, Driver, Slot},
+    driver::{Answer, Driver, GpuHandle},
     fault::Fault,
     values::{Identity, Reading, Value},
 };
@@ -43,9 +43,9 @@ const AGAIN: &str = "the questions of the last round";
 /// Longest that the questions that are taken along may hold up the one that was asked.
 pub(super) const ON_THE_WAY: Duration = Duration::from_millis(250);
 
-/// Timing, so that tests need not wait.
+/// The times of a driver's calls and caches, which tests shorten.
 #[derive(Debug, Clone, Copy)]
-pub struct Timing {
+pub struct NvmlTiming {
     /// See [`DEADLINE`].
     pub deadline: Duration,
     /// See [`SHARED_FOR`].
@@ -64,7 +64,7 @@ pub struct Timing {
 #[derive(Clone)]
 pub(super) struct Common {
     pub clock: Clock,
-    pub timing: Timing,
+    pub timing: NvmlTiming,
     /// Set when an answer says that the list of GPUs may be out of date.
     pub suspect: Arc<AtomicBool>,
     /// Answers to questions that were asked before this moment are not shared any more.
@@ -85,7 +85,7 @@ pub(super) struct OpenDriver(pub Arc<dyn Driver>);
 #[derive(Clone)]
 pub(super) enum GpuAccess {
     /// It can be asked through this slot of the driver.
-    Driver(Arc<OpenDriver>, Slot),
+    Driver(Arc<OpenDriver>, GpuHandle),
     /// It has disappeared, or could not be opened.
     Missing(Fault),
     /// The driver was closed.
@@ -105,13 +105,13 @@ struct CachedAnswer {
 
 /// The cached answers by question. The hash is quick and predictable, which is safe: there are [`MAX_CACHED`] answers at
 /// most, whatever guests ask.
-type Answers = HashMap<Reading, CachedAnswer, FxBuildHasher>;
+type AnswerCache = HashMap<Reading, CachedAnswer, FxBuildHasher>;
 
 /// A GPU that was seen since the driver was started.
 pub struct Gpu {
     identity: Mutex<Arc<Identity>>,
     place: Mutex<GpuAccess>,
-    answers: Mutex<Answers>,
+    answers: Mutex<AnswerCache>,
     /// Held by the caller that uses the thread. A caller that waits for it in the meantime may find the answer when it
     /// is free.
     way: tokio::sync::Mutex<()>,
@@ -259,7 +259,7 @@ impl Gpu {
         (Some(answer), took)
     }
 
-    fn read(&self, held: &OpenDriver, slot: Slot, reading: &Reading) -> Answer {
+    fn read(&self, held: &OpenDriver, slot: GpuHandle, reading: &Reading) -> Answer {
         *lock(&self.asking) = reading.call();
         let answer = held.0.read(slot, reading);
         self.note(&answer);
@@ -270,7 +270,7 @@ impl Gpu {
     fn ask_along(
         &self,
         held: &OpenDriver,
-        slot: Slot,
+        slot: GpuHandle,
         just_asked: Option<&Reading>,
         along: Vec<Reading>,
     ) {
@@ -447,7 +447,7 @@ impl Gpu {
 pub struct CachedAnswers<'a> {
     gpu: &'a Gpu,
     now: Instant,
-    answers: MutexGuard<'a, Answers>,
+    answers: MutexGuard<'a, AnswerCache>,
 }
 
 impl CachedAnswers<'_> {

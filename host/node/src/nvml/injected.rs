@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    driver::{Answer, Driver, DriverStamp, NoDriver, Opener, Slot},
+    driver::{Answer, Driver, DriverOpener, DriverStamp, GpuHandle, NoDriver},
     fault::{self, Fault},
     values::{Fabric, Identity, Reading, RemappedRows, Value},
 };
@@ -61,7 +61,7 @@ impl Injected {
     }
 
     /// Lays the faults over whatever `below` opens.
-    pub fn over(self, below: Box<dyn Opener>) -> Box<dyn Opener> {
+    pub fn over(self, below: Box<dyn DriverOpener>) -> Box<dyn DriverOpener> {
         match self.is_nothing() {
             true => below,
             false => Box::new(InjectedOpener {
@@ -74,10 +74,10 @@ impl Injected {
 
 struct InjectedOpener {
     faults: Arc<Injected>,
-    below: Box<dyn Opener>,
+    below: Box<dyn DriverOpener>,
 }
 
-impl Opener for InjectedOpener {
+impl DriverOpener for InjectedOpener {
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
         Ok(Arc::new(Overlay {
             faults: Arc::clone(&self.faults),
@@ -95,11 +95,11 @@ struct Overlay {
     faults: Arc<Injected>,
     below: Arc<dyn Driver>,
     /// Filled when GPUs are opened, so that a question costs no further one.
-    uuids: Mutex<HashMap<Slot, String>>,
+    uuids: Mutex<HashMap<GpuHandle, String>>,
 }
 
 impl Overlay {
-    fn uuid_of(&self, gpu: Slot) -> Answer<String> {
+    fn uuid_of(&self, gpu: GpuHandle) -> Answer<String> {
         let known = self.uuids.lock().unwrap_or_else(PoisonError::into_inner);
         let uuid = known.get(&gpu).cloned();
         drop(known);
@@ -195,7 +195,7 @@ impl Driver for Overlay {
         self.below.count()
     }
 
-    fn open(&self, index: u32) -> Answer<Slot> {
+    fn open(&self, index: u32) -> Answer<GpuHandle> {
         if self.faults.enumeration_fails {
             return Err(Fault {
                 call: "nvmlDeviceGetHandleByIndex_v2",
@@ -206,14 +206,14 @@ impl Driver for Overlay {
         self.below.open(index)
     }
 
-    fn uuid(&self, gpu: Slot) -> Answer<String> {
+    fn uuid(&self, gpu: GpuHandle) -> Answer<String> {
         let uuid = self.below.uuid(gpu)?;
         let mut known = self.uuids.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(gpu, uuid.clone());
         Ok(uuid)
     }
 
-    fn read(&self, gpu: Slot, reading: &Reading) -> Answer {
+    fn read(&self, gpu: GpuHandle, reading: &Reading) -> Answer {
         let uuid = self.uuid_of(gpu)?;
         if *reading != Reading::Identity {
             let code = match uuid.as_str() {
@@ -237,7 +237,7 @@ impl Driver for Overlay {
         }
     }
 
-    fn p2p_status(&self, from: Slot, to: Slot) -> Answer<u32> {
+    fn p2p_status(&self, from: GpuHandle, to: GpuHandle) -> Answer<u32> {
         for gpu in [from, to] {
             let uuid = self.uuid_of(gpu)?;
             if self.faults.lost.contains(&uuid) {

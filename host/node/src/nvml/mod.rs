@@ -38,15 +38,15 @@ use std::{
 };
 
 pub use device::Device;
-pub use driver::{Driver, Opener};
-pub use gpu::{Gpu, Timing};
+pub use driver::{Driver, DriverOpener};
+pub use gpu::{Gpu, NvmlTiming};
 pub use injected::Injected;
 pub use inventory::Inventory;
 pub use library::MAX_GPM_METRICS;
-pub use round::View;
+pub use round::NvmlView;
 
 use super::{clock::Clock, error::SourceError, hang_pool::HangPool, trusted, variables};
-use driver::{Always, Never};
+use driver::{AbsentDriver, PresentDriver};
 use find::LibraryPaths;
 use gpm::Gpm;
 use gpu::{Common, lock};
@@ -64,9 +64,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Wait for the driver's start and the first list: without persistence mode, it wakes one GPU after the other.
 const FIRST: Duration = Duration::from_secs(20);
 
-/// The known facts about the library.
+/// Whether the library could be loaded and works.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Library {
+pub enum LibraryStatus {
     /// It works.
     Loaded,
     /// No library or no driver on this machine; the text says what was looked for.
@@ -157,7 +157,7 @@ struct NvmlShared {
 }
 
 struct Latest {
-    view: Arc<View>,
+    view: Arc<NvmlView>,
     /// When the search for it began, or when the last question for a newer one was given up.
     looked: Option<Instant>,
 }
@@ -165,13 +165,13 @@ struct Latest {
 impl Nvml {
     /// The driver that the options name.
     pub fn new(options: Options) -> Self {
-        Self::with_timing(options, Timing::default())
+        Self::with_timing(options, NvmlTiming::default())
     }
 
     /// The same with other waits.
-    pub fn with_timing(options: Options, timing: Timing) -> Self {
-        let below: Box<dyn Opener> = match options.mock {
-            true => Box::new(Always(Arc::new(Simulated::mock()))),
+    pub fn with_timing(options: Options, timing: NvmlTiming) -> Self {
+        let below: Box<dyn DriverOpener> = match options.mock {
+            true => Box::new(PresentDriver(Arc::new(Simulated::mock()))),
             false => Box::new(LibraryOpener::new(LibraryPaths {
                 library: options.library,
                 driver_root: options.driver_root,
@@ -182,19 +182,19 @@ impl Nvml {
 
     /// Of a machine that is not here.
     pub fn absent() -> Self {
-        let never = Never("this is not the machine that is looked at");
-        Self::of(Box::new(never), Timing::default())
+        let never = AbsentDriver("this is not the machine that is looked at");
+        Self::of(Box::new(never), NvmlTiming::default())
     }
 
     /// Of any driver.
-    pub fn of(opener: Box<dyn Opener>, timing: Timing) -> Self {
+    pub fn of(opener: Box<dyn DriverOpener>, timing: NvmlTiming) -> Self {
         let common = Common {
             clock: Clock::Live,
             timing,
             suspect: Arc::new(AtomicBool::new(false)),
             not_before: Arc::default(),
         };
-        let nothing = Library::Failed("NVML was not asked yet".to_owned());
+        let nothing = LibraryStatus::Failed("NVML was not asked yet".to_owned());
         Self {
             shared: Arc::new(NvmlShared {
                 rounds: Arc::new(Rounds::new(opener, common.clone())),
@@ -205,7 +205,7 @@ impl Nvml {
                 turn: tokio::sync::Mutex::default(),
                 again: tokio::sync::Mutex::default(),
                 latest: Mutex::new(Latest {
-                    view: Arc::new(View::without_driver(nothing, 0)),
+                    view: Arc::new(NvmlView::without_driver(nothing, 0)),
                     looked: None,
                 }),
                 inventory: Mutex::default(),
@@ -220,13 +220,13 @@ impl Nvml {
     }
 
     /// Returns the last result without asking the driver.
-    pub fn latest(&self) -> Arc<View> {
+    pub fn latest(&self) -> Arc<NvmlView> {
         Arc::clone(&lock(&self.shared.latest).view)
     }
 
     /// The driver and its GPUs as they were at most [`ROUND`] ago. When the driver does not answer, an older list is
     /// better than none: the GPUs that still answer can be asked.
-    pub async fn view(&self) -> Arc<View> {
+    pub async fn view(&self) -> Arc<NvmlView> {
         if let Some(view) = self.fresh() {
             return view;
         }
@@ -258,7 +258,7 @@ impl Nvml {
         self.latest()
     }
 
-    fn fresh(&self) -> Option<Arc<View>> {
+    fn fresh(&self) -> Option<Arc<NvmlView>> {
         let timing = self.shared.common.timing;
         let latest = lock(&self.shared.latest);
         let looked = latest.looked?;
@@ -266,7 +266,7 @@ impl Nvml {
         let suspect = self.shared.common.suspect.load(Ordering::Relaxed);
         let good_for = match (&latest.view.library, suspect) {
             // Starting a driver is expensive, and one that failed rarely recovers by itself.
-            (Library::Failed(_), _) => timing.round * 3,
+            (LibraryStatus::Failed(_), _) => timing.round * 3,
             (_, true) => timing.shared_for.min(timing.round),
             (_, false) => timing.round,
         };
@@ -327,17 +327,17 @@ impl Nvml {
 }
 
 impl NvmlShared {
-    fn take(&self, view: View, began: Instant) {
+    fn take(&self, view: NvmlView, began: Instant) {
         let mut latest = lock(&self.latest);
         if latest.view.library != view.library {
             match &view.library {
-                Library::Loaded => tracing::info!(
+                LibraryStatus::Loaded => tracing::info!(
                     "NVML works: driver {}, {} GPUs",
                     view.driver_version.as_deref().unwrap_or("unknown"),
                     view.gpus.len()
                 ),
-                Library::NotFound(text) => tracing::info!("no NVML: {text}"),
-                Library::Failed(text) => tracing::warn!("NVML does not work: {text}"),
+                LibraryStatus::NotFound(text) => tracing::info!("no NVML: {text}"),
+                LibraryStatus::Failed(text) => tracing::warn!("NVML does not work: {text}"),
             }
         }
         *latest = Latest {
@@ -350,7 +350,7 @@ impl NvmlShared {
     fn not_answering(&self, error: &SourceError) {
         let mut latest = lock(&self.latest);
         latest.looked = Some(Instant::now());
-        if latest.view.at != 0 && latest.view.library == Library::Loaded {
+        if latest.view.at != 0 && latest.view.library == LibraryStatus::Loaded {
             tracing::warn!("NVML does not answer ({}): {error}", self.rounds.step());
             return;
         }
@@ -361,12 +361,12 @@ impl NvmlShared {
             self.rounds.step(),
             seconds.as_secs()
         );
-        let view = View::without_driver(Library::Failed(text), latest.view.at);
+        let view = NvmlView::without_driver(LibraryStatus::Failed(text), latest.view.at);
         latest.view = Arc::new(view);
     }
 }
 
-impl Library {
+impl LibraryStatus {
     /// Does it?
     ///
     /// # Errors
@@ -380,7 +380,7 @@ impl Library {
     }
 }
 
-impl Default for Timing {
+impl Default for NvmlTiming {
     fn default() -> Self {
         Self {
             deadline: gpu::DEADLINE,

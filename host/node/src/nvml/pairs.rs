@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    driver::Slot,
+    driver::GpuHandle,
     gpu::{Gpu, GpuAccess, ON_THE_WAY, OpenDriver},
 };
 use crate::{error::SourceError, hang_pool::HangPool};
@@ -17,7 +17,7 @@ const CALL: &str = "nvmlDeviceGetP2PStatus";
 #[derive(Clone)]
 struct Question {
     held: Arc<OpenDriver>,
-    slots: (Slot, Slot),
+    slots: (GpuHandle, GpuHandle),
     from: Arc<Gpu>,
     to: Arc<Gpu>,
 }

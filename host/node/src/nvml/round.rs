@@ -8,8 +8,8 @@ use std::{
 };
 
 use super::{
-    Library,
-    driver::{Answer, Driver, DriverStamp, NoDriver, Opener, Slot},
+    LibraryStatus,
+    driver::{Answer, Driver, DriverOpener, DriverStamp, GpuHandle, NoDriver},
     fault::Fault,
     gpu::{Common, Gpu, GpuAccess, OpenDriver, lock},
     values::{Identity, Reading, Value},
@@ -22,11 +22,11 @@ const WAIT_FOR_OLD: Duration = Duration::from_secs(30);
 /// Names of devices that drive a display of a workstation and nothing else; as GPUd, they are left out.
 const DISPLAYS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
 
-/// The result of a round. Plain values and handles; nothing in it asks the driver.
+/// The GPUs and their driver as one round found them. Plain values and handles; nothing in it calls the driver.
 #[derive(Clone)]
-pub struct View {
+pub struct NvmlView {
     /// Is there a driver, and does it work?
-    pub library: Library,
+    pub library: LibraryStatus,
     /// Its version.
     pub driver_version: Answer<String>,
     /// CUDA's, as major × 1000 + minor × 10.
@@ -37,8 +37,8 @@ pub struct View {
     pub at: u64,
 }
 
-impl View {
-    pub(super) fn without_driver(library: Library, at: u64) -> Self {
+impl NvmlView {
+    pub(super) fn without_driver(library: LibraryStatus, at: u64) -> Self {
         let none = Fault::new("nvmlInit_v2", super::fault::LIBRARY_NOT_FOUND);
         Self {
             library,
@@ -71,7 +71,7 @@ struct Session {
 
 /// Makes rounds. One at a time: they share a thread.
 pub(super) struct Rounds {
-    opener: Box<dyn Opener>,
+    opener: Box<dyn DriverOpener>,
     common: Common,
     session: Mutex<Option<Session>>,
     /// A driver that was closed here but is still in use, and since when.
@@ -81,7 +81,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    pub fn new(opener: Box<dyn Opener>, common: Common) -> Self {
+    pub fn new(opener: Box<dyn DriverOpener>, common: Common) -> Self {
         Self {
             opener,
             common,
@@ -97,16 +97,16 @@ impl Rounds {
     }
 
     /// Looks at everything once. May take long, or never return.
-    pub fn make(&self) -> View {
+    pub fn make(&self) -> NvmlView {
         self.common.suspect.store(false, Ordering::Relaxed);
         let now = self.common.clock.now_ms();
         // Taken out while the driver is asked, so that nothing else waits for a lock.
         let session = lock(&self.session).take();
         match self.session(session) {
-            Err(library) => View::without_driver(library, now),
+            Err(library) => NvmlView::without_driver(library, now),
             Ok(mut session) => {
                 let found = self.enumerate(&mut session);
-                let view = |library| View {
+                let view = |library| NvmlView {
                     library,
                     driver_version: session.driver_version.clone(),
                     cuda_version: session.cuda_version.clone(),
@@ -115,15 +115,15 @@ impl Rounds {
                 };
                 match found {
                     Ok(()) => {
-                        let view = view(Library::Loaded);
+                        let view = view(LibraryStatus::Loaded);
                         *lock(&self.session) = Some(session);
                         view
                     }
                     // Restarted next time: a driver that cannot list its GPUs may have been reloaded below us.
                     Err(text) => {
-                        let view = View {
+                        let view = NvmlView {
                             gpus: Vec::new(),
-                            ..view(Library::Failed(text))
+                            ..view(LibraryStatus::Failed(text))
                         };
                         self.close(session);
                         view
@@ -134,7 +134,7 @@ impl Rounds {
     }
 
     /// The session that is there if its files are unchanged, or a new one.
-    fn session(&self, session: Option<Session>) -> Result<Session, Library> {
+    fn session(&self, session: Option<Session>) -> Result<Session, LibraryStatus> {
         let stamp = self.opener.stamp();
         if let Some(session) = session {
             if session.stamp == stamp && session.held.0.is_in_place() {
@@ -145,8 +145,8 @@ impl Rounds {
         self.end_old()?;
         self.at("nvmlInit_v2");
         let driver = self.opener.open().map_err(|error| match error {
-            NoDriver::NotThere(text) => Library::NotFound(text),
-            NoDriver::Broken(text) => Library::Failed(text),
+            NoDriver::NotThere(text) => LibraryStatus::NotFound(text),
+            NoDriver::Broken(text) => LibraryStatus::Failed(text),
         })?;
         self.at("nvmlSystemGetDriverVersion");
         Ok(Session {
@@ -169,13 +169,13 @@ impl Rounds {
     }
 
     /// Ends the driver that was closed. A library that is still loaded would be found again instead of a new one.
-    fn end_old(&self) -> Result<(), Library> {
+    fn end_old(&self) -> Result<(), LibraryStatus> {
         let mut old = lock(&self.old);
         match &*old {
             Some((held, since))
                 if Arc::strong_count(held) > 1 && since.elapsed() < WAIT_FOR_OLD =>
             {
-                Err(Library::Failed(
+                Err(LibraryStatus::Failed(
                     "the driver was changed; calls to the old one are still under way".to_owned(),
                 ))
             }
@@ -343,7 +343,7 @@ fn no_longer_listed() -> Fault {
     }
 }
 
-fn identity(driver: &Arc<dyn Driver>, slot: Slot) -> Answer<Identity> {
+fn identity(driver: &Arc<dyn Driver>, slot: GpuHandle) -> Answer<Identity> {
     match driver.read(slot, &Reading::Identity)? {
         Value::Identity(identity) => Ok(*identity),
         _ => Err(Fault::new("nvmlDeviceGetName", super::fault::UNKNOWN)),

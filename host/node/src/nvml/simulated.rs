@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    driver::{Answer, Driver, Slot},
+    driver::{Answer, Driver, GpuHandle},
     fault::{self, Fault},
     values::{
-        EccMode, Identity, Memory, NvlinkErrors, Power, Process, Reading, RemappedRows, SramEcc,
+        EccMode, GpuProcess, Identity, Memory, NvlinkErrors, Power, Reading, RemappedRows, SramEcc,
         Utilization, Value,
     },
 };
@@ -88,7 +88,7 @@ impl Simulated {
         self.gpus.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn of<T>(&self, gpu: Slot, answer: impl FnOnce(&SimulatedGpu) -> Answer<T>) -> Answer<T> {
+    fn of<T>(&self, gpu: GpuHandle, answer: impl FnOnce(&SimulatedGpu) -> Answer<T>) -> Answer<T> {
         match self.lock().get(gpu.0 as usize) {
             Some(gpu) => answer(gpu),
             None => Err(Fault::new(
@@ -112,15 +112,15 @@ impl Driver for Simulated {
         Ok(u32::try_from(self.lock().len()).unwrap_or(u32::MAX))
     }
 
-    fn open(&self, index: u32) -> Answer<Slot> {
-        self.of(Slot(index), |_| Ok(Slot(index)))
+    fn open(&self, index: u32) -> Answer<GpuHandle> {
+        self.of(GpuHandle(index), |_| Ok(GpuHandle(index)))
     }
 
-    fn uuid(&self, gpu: Slot) -> Answer<String> {
+    fn uuid(&self, gpu: GpuHandle) -> Answer<String> {
         self.of(gpu, |gpu| Ok(gpu.identity.uuid.clone()))
     }
 
-    fn read(&self, gpu: Slot, reading: &Reading) -> Answer {
+    fn read(&self, gpu: GpuHandle, reading: &Reading) -> Answer {
         self.of(gpu, |known| {
             if let Some(answer) = known.answers.get(reading) {
                 return answer.clone();
@@ -135,7 +135,7 @@ impl Driver for Simulated {
         })
     }
 
-    fn p2p_status(&self, _from: Slot, _to: Slot) -> Answer<u32> {
+    fn p2p_status(&self, _from: GpuHandle, _to: GpuHandle) -> Answer<u32> {
         Err(Fault::new("nvmlDeviceGetP2PStatus", fault::NOT_SUPPORTED))
     }
 }
@@ -173,7 +173,7 @@ fn all_success(reading: &Reading) -> Answer {
         Reading::NvlinkActive(_) => Value::Flag(false),
         Reading::NvlinkErrors(_) => NvlinkErrors::default().into(),
         Reading::Nvlinks => no_links().into(),
-        Reading::Processes => vec![Process {
+        Reading::Processes => vec![GpuProcess {
             pid: 999,
             used_memory: Some(0),
         }]

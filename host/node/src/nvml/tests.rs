@@ -4,7 +4,7 @@ use std::{
 };
 
 use super::{
-    driver::{Answer, Slot},
+    driver::{Answer, GpuHandle},
     fault::Fault,
     simulated::SimulatedGpu,
     values::{Identity, Reading, Value},
@@ -93,7 +93,7 @@ impl Driver for Faulty {
         scripted.unwrap_or_else(|| self.below().count())
     }
 
-    fn open(&self, index: u32) -> Answer<Slot> {
+    fn open(&self, index: u32) -> Answer<GpuHandle> {
         self.count_and_hang("open", LIST);
         if let Some(code) = self.state.lock().unwrap().closed.get(&index) {
             return Err(Fault::new("nvmlDeviceGetHandleByIndex_v2", *code));
@@ -101,11 +101,11 @@ impl Driver for Faulty {
         self.below().open(index)
     }
 
-    fn uuid(&self, gpu: Slot) -> Answer<String> {
+    fn uuid(&self, gpu: GpuHandle) -> Answer<String> {
         self.below().uuid(gpu)
     }
 
-    fn read(&self, gpu: Slot, reading: &Reading) -> Answer {
+    fn read(&self, gpu: GpuHandle, reading: &Reading) -> Answer {
         let hangs_at = if *reading == Reading::Identity {
             LIST
         } else {
@@ -115,7 +115,7 @@ impl Driver for Faulty {
         self.below().read(gpu, reading)
     }
 
-    fn p2p_status(&self, from: Slot, to: Slot) -> Answer<u32> {
+    fn p2p_status(&self, from: GpuHandle, to: GpuHandle) -> Answer<u32> {
         self.count_and_hang("p2p", from.0);
         self.count_and_hang("p2p", to.0);
         Ok(0)
@@ -143,7 +143,7 @@ fn gpu(index: u32) -> SimulatedGpu {
 }
 
 /// Nothing is shared and every list is fresh; waits are short.
-const QUICK: Timing = Timing {
+const QUICK: NvmlTiming = NvmlTiming {
     deadline: Duration::from_millis(200),
     shared_for: Duration::ZERO,
     again_after: Duration::MAX,
@@ -153,13 +153,13 @@ const QUICK: Timing = Timing {
 };
 
 /// As on a real machine, but for the waits.
-const SHARING: Timing = Timing {
+const SHARING: NvmlTiming = NvmlTiming {
     shared_for: Duration::from_secs(60),
     round: Duration::from_secs(60),
     ..QUICK
 };
 
-fn nvml(driver: &Arc<Faulty>, timing: Timing) -> Nvml {
+fn nvml(driver: &Arc<Faulty>, timing: NvmlTiming) -> Nvml {
     let driver: Arc<dyn Driver> = Arc::clone(driver) as Arc<dyn Driver>;
-    Nvml::of(Box::new(Always(driver)), timing)
+    Nvml::of(Box::new(PresentDriver(driver)), timing)
 }

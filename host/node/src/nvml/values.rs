@@ -192,7 +192,7 @@ pub struct Fabric {
 
 /// A process that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Process {
+pub struct GpuProcess {
     /// Process id.
     pub pid: u32,
     /// Bytes in use; `None` where the driver cannot tell.
@@ -420,7 +420,7 @@ values! {
     /// Fabric.
     Fabric(Fabric),
     /// Processes.
-    Processes(Vec<Process>),
+    Processes(Vec<GpuProcess>),
     /// Their usage.
     ProcessUse(Vec<ProcessUse>),
     /// MIG devices.

@@ -70,26 +70,47 @@ fn a_socket_of_another_family_or_of_two_users_is_not_taken_for_the_one_that_list
         (vec![], None),
         // Another user may listen on every IPv6 address beside a server of every IPv4 address.
         (
-            vec![one(Fit::Family, 0, 1), one(Fit::Other, 1000, 2)],
+            vec![
+                one(AddressMatch::Family, 0, 1),
+                one(AddressMatch::Other, 1000, 2),
+            ],
             Some(0),
         ),
         (
-            vec![one(Fit::Exact, 1000, 1), one(Fit::Family, 0, 2)],
+            vec![
+                one(AddressMatch::Exact, 1000, 1),
+                one(AddressMatch::Family, 0, 2),
+            ],
             Some(1000),
         ),
-        (vec![one(Fit::Exact, 0, 1), one(Fit::Exact, 0, 2)], Some(0)),
-        (vec![one(Fit::Exact, 0, 1), one(Fit::Exact, 1000, 2)], None),
-        (vec![one(Fit::Exact, 0, 0)], None),
+        (
+            vec![
+                one(AddressMatch::Exact, 0, 1),
+                one(AddressMatch::Exact, 0, 2),
+            ],
+            Some(0),
+        ),
+        (
+            vec![
+                one(AddressMatch::Exact, 0, 1),
+                one(AddressMatch::Exact, 1000, 2),
+            ],
+            None,
+        ),
+        (vec![one(AddressMatch::Exact, 0, 0)], None),
     ] {
         let holder = nearest(found.clone().into_iter());
         assert_eq!(holder.map(|holder| holder.uid), expected, "{found:?}");
     }
     let (v4, v6): (IpAddr, IpAddr) = ("127.0.0.1".parse().unwrap(), "::1".parse().unwrap());
     let (any4, any6) = ("0.0.0.0".parse().unwrap(), "::".parse().unwrap());
-    assert_eq!(Fit::of(any4, v4), Fit::Family);
-    assert_eq!(Fit::of(any6, v4), Fit::Other);
-    assert_eq!(Fit::of(any6, v6), Fit::Family);
-    assert_eq!(Fit::of(v4, "::ffff:127.0.0.1".parse().unwrap()), Fit::Exact);
+    assert_eq!(AddressMatch::of(any4, v4), AddressMatch::Family);
+    assert_eq!(AddressMatch::of(any6, v4), AddressMatch::Other);
+    assert_eq!(AddressMatch::of(any6, v6), AddressMatch::Family);
+    assert_eq!(
+        AddressMatch::of(v4, "::ffff:127.0.0.1".parse().unwrap()),
+        AddressMatch::Exact
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::{
     Command, Env, Output, Program, Streams,
     cgroup::{Cgroup, Cgroups},
     clean_start, io_error, limits,
-    output::{Pipes, Stream},
+    output::{OutputStream, Pipes},
     runs::{self, Run},
     script_file::ScriptFile,
 };
@@ -155,7 +155,12 @@ async fn until_end(
     Ok(output(status, stdout, stderr, started.elapsed()))
 }
 
-fn output(status: ExitStatus, stdout: Stream, stderr: Stream, duration: Duration) -> Output {
+fn output(
+    status: ExitStatus,
+    stdout: OutputStream,
+    stderr: OutputStream,
+    duration: Duration,
+) -> Output {
     let (stdout, stdout_truncated) = stdout.finish();
     let (stderr, stderr_truncated) = stderr.finish();
     Output {

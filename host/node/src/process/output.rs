@@ -16,7 +16,7 @@ const CHUNK: usize = 64 * 1024;
 const MAX_LEFTOVER: usize = 1 << 20;
 
 /// One stream of a running process.
-pub struct Stream {
+pub struct OutputStream {
     pipe: Option<pipe::Receiver>,
     kept: Vec<u8>,
     truncated: bool,
@@ -24,7 +24,7 @@ pub struct Stream {
     echo: bool,
 }
 
-impl Stream {
+impl OutputStream {
     /// Reads from `pipe` and keeps `limit` bytes; `echo`: writes them to gpud's standard error as well. Must be called
     /// inside a tokio runtime.
     pub fn new(pipe: impl Into<OwnedFd>, limit: usize, echo: bool) -> io::Result<Self> {
@@ -114,13 +114,15 @@ impl Pipes {
         what: &str,
         limit: usize,
         echo: bool,
-    ) -> Result<(Stream, Stream), SourceError> {
+    ) -> Result<(OutputStream, OutputStream), SourceError> {
         let open = |pipe| {
-            let stream = Stream::new(pipe, limit, echo);
+            let stream = OutputStream::new(pipe, limit, echo);
             stream.map_err(|error| super::io_error(what, "its output", &error))
         };
         let stdout = open(self.stdout)?;
-        let stderr = self.stderr.map_or_else(|| Ok(Stream::absent()), open)?;
+        let stderr = self
+            .stderr
+            .map_or_else(|| Ok(OutputStream::absent()), open)?;
         Ok((stdout, stderr))
     }
 }

@@ -38,25 +38,25 @@ struct Runs {
     last: u64,
     /// When the first one began: what was there before is nobody's orphan.
     first_began: Option<u64>,
-    active: BTreeMap<u64, Active>,
+    active: BTreeMap<u64, ActiveRun>,
     /// Main processes that the runtime waits for, with the times of their starts.
     leaders: BTreeMap<i32, u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Active {
+struct ActiveRun {
     /// In clock ticks since the boot, as the kernel counts the start of a process.
     began: u64,
     /// Its main process is not known yet.
     is_starting: bool,
 }
 
-/// The action for a child.
+/// The action for one child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Spared,
-    Reaped,
-    Killed,
+enum ChildAction {
+    Spare,
+    Reap,
+    Kill,
 }
 
 /// A run, from before its process is started until it is over.
@@ -82,7 +82,7 @@ impl Run {
         runs.last += 1;
         runs.first_began.get_or_insert(began);
         let number = runs.last;
-        let active = Active {
+        let active = ActiveRun {
             began,
             is_starting: true,
         };
@@ -153,12 +153,12 @@ pub fn sweep() -> usize {
         let number = (is_first && !child.is_zombie)
             .then(|| table::marked_with(child.pid, MARK))
             .flatten();
-        let fate = lock().fate(child, is_first, number);
-        match (fate, Pid::from_raw(child.pid)) {
-            (Fate::Reaped, Some(pid)) => {
+        let action = lock().action_for(child, is_first, number);
+        match (action, Pid::from_raw(child.pid)) {
+            (ChildAction::Reap, Some(pid)) => {
                 let _ = waitpid(Some(pid), WaitOptions::NOHANG);
             }
-            (Fate::Killed, _) => killed += usize::from(kill(child)),
+            (ChildAction::Kill, _) => killed += usize::from(kill(child)),
             _ => {}
         }
     }
@@ -168,10 +168,10 @@ pub fn sweep() -> usize {
 
 impl Runs {
     /// `mark`: the number in the child's environment, if it is looked at.
-    fn fate(&self, child: Process, is_first: bool, mark: Option<u64>) -> Fate {
+    fn action_for(&self, child: Process, is_first: bool, mark: Option<u64>) -> ChildAction {
         let is_leader = self.leaders.get(&child.pid) == Some(&child.start);
         if is_leader || child.is_in_own_group {
-            return Fate::Spared;
+            return ChildAction::Spare;
         }
         let mut covering = self
             .active
@@ -181,8 +181,8 @@ impl Runs {
         if child.is_zombie {
             // It could be a main process of which the runtime has not said yet that it is there.
             return match covering.any(|run| run.is_starting) {
-                true => Fate::Spared,
-                false => Fate::Reaped,
+                true => ChildAction::Spare,
+                false => ChildAction::Reap,
             };
         }
         let is_over = match is_first {
@@ -191,8 +191,8 @@ impl Runs {
         };
         let is_later = self.first_began.is_some_and(|first| first <= child.start);
         match is_over && is_later {
-            true => Fate::Killed,
-            false => Fate::Spared,
+            true => ChildAction::Kill,
+            false => ChildAction::Spare,
         }
     }
 

@@ -12,11 +12,16 @@ fn the_kernel_names_the_owner() {
     // A kernel without it is asked by another way.
     let answer = owner(remote, local);
     assert!(
-        [Answer::Owner(me), Answer::NotFound, Answer::Unavailable].contains(&answer),
+        [
+            DiagAnswer::Owner(me),
+            DiagAnswer::NotFound,
+            DiagAnswer::Unavailable
+        ]
+        .contains(&answer),
         "{answer:?}"
     );
     drop(client);
-    assert_ne!(owner(remote, local), Answer::Owner(me));
+    assert_ne!(owner(remote, local), DiagAnswer::Owner(me));
 }
 
 #[test]
@@ -26,7 +31,12 @@ fn a_connection_that_is_not_accepted_is_nobodys() {
     let client = TcpStream::connect(server).unwrap();
     let answer = owner(server, client.local_addr().unwrap());
     assert!(
-        [Answer::NotAccepted, Answer::NotFound, Answer::Unavailable].contains(&answer),
+        [
+            DiagAnswer::NotAccepted,
+            DiagAnswer::NotFound,
+            DiagAnswer::Unavailable
+        ]
+        .contains(&answer),
         "{answer:?}"
     );
 }
@@ -40,22 +50,22 @@ fn answers_are_read_with_care() {
     answer[STATE] = ESTABLISHED;
     answer[ID..ID + ENDS].copy_from_slice(&ends(own, peer));
     answer[UID..UID + 4].copy_from_slice(&1000_u32.to_ne_bytes());
-    assert_eq!(read(&answer, own, peer), Answer::NotAccepted);
+    assert_eq!(read(&answer, own, peer), DiagAnswer::NotAccepted);
     answer[STATE] = SYN_RECEIVED;
-    assert_eq!(read(&answer, own, peer), Answer::NotAccepted);
+    assert_eq!(read(&answer, own, peer), DiagAnswer::NotAccepted);
     answer[INODE..INODE + 4].copy_from_slice(&7_u32.to_ne_bytes());
-    assert_eq!(read(&answer, own, peer), Answer::Nobody);
+    assert_eq!(read(&answer, own, peer), DiagAnswer::Nobody);
     answer[STATE] = ESTABLISHED;
-    assert_eq!(read(&answer, own, peer), Answer::Owner(1000));
-    assert_eq!(read(&answer, peer, own), Answer::Nobody);
+    assert_eq!(read(&answer, own, peer), DiagAnswer::Owner(1000));
+    assert_eq!(read(&answer, peer, own), DiagAnswer::Nobody);
     for length in 0..INODE + 4 {
-        assert_eq!(read(&answer[..length], own, peer), Answer::Unavailable);
+        assert_eq!(read(&answer[..length], own, peer), DiagAnswer::Unavailable);
     }
     answer[STATE] = 10;
-    assert_eq!(read(&answer, own, peer), Answer::Nobody, "it listens");
+    assert_eq!(read(&answer, own, peer), DiagAnswer::Nobody, "it listens");
     answer[4..6].copy_from_slice(&ERROR.to_ne_bytes());
-    assert_eq!(read(&answer, own, peer), Answer::Unavailable);
+    assert_eq!(read(&answer, own, peer), DiagAnswer::Unavailable);
     answer[HEADER..HEADER + 4].copy_from_slice(&NOT_FOUND);
-    assert_eq!(read(&answer, own, peer), Answer::NotFound);
+    assert_eq!(read(&answer, own, peer), DiagAnswer::NotFound);
     assert_eq!(question(own, peer).len(), HEADER + QUESTION);
 }

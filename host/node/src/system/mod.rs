@@ -58,7 +58,7 @@ pub struct SystemFacts {
 impl SystemFacts {
     /// Reads everything. A fact that cannot be read is logged (unless its source simply is not there) and left out.
     pub async fn read(files: &Files) -> Self {
-        let source = Source(files);
+        let source = SystemFiles(files);
         let boot_id = source.text("/proc/sys/kernel/random/boot_id").await;
         let product_uuid = source.text("/sys/class/dmi/id/product_uuid").await;
         let etc_machine_id = source.text("/etc/machine-id").await;
@@ -119,9 +119,9 @@ impl SystemFacts {
 }
 
 /// Reads small text files whose absence is normal.
-struct Source<'a>(&'a Files);
+struct SystemFiles<'a>(&'a Files);
 
-impl Source<'_> {
+impl SystemFiles<'_> {
     /// Trimmed content, NULs of the device tree included; `None` when absent, unreadable or empty.
     async fn text(&self, path: &str) -> Option<String> {
         match self.0.read(path, MAX_BYTES).await {

@@ -14,14 +14,14 @@ use super::{
 
 /// A call as the kernel shows it to the program.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct SystemCall {
     architecture: u32,
     number: u32,
     first_argument: u32,
 }
 
 /// Runs a program as the kernel does.
-fn run(program: &[Instruction], call: Call) -> u32 {
+fn run(program: &[Instruction], call: SystemCall) -> u32 {
     let (mut at, mut value) = (0, 0);
     loop {
         let instruction = program[at];
@@ -62,7 +62,7 @@ fn the_calls_of_each_table_are_refused_and_those_beside_them_are_not() {
                 let architecture = family.architecture;
                 run(
                     &program,
-                    Call {
+                    SystemCall {
                         architecture,
                         number,
                         first_argument,
@@ -95,7 +95,7 @@ fn other_kinds_of_calls_are_unknown() {
         let first_argument = 0;
         run(
             &program,
-            Call {
+            SystemCall {
                 architecture,
                 number,
                 first_argument,
@@ -117,7 +117,7 @@ proptest! {
         let program = build(families);
         let own = families.first().map_or(architecture, |family| family.architecture);
         for architecture in [architecture, own] {
-            let answer = run(&program, Call { architecture, number, first_argument });
+            let answer = run(&program, SystemCall { architecture, number, first_argument });
             prop_assert!([ALLOW, NOT_PERMITTED, UNKNOWN_CALL].contains(&answer));
         }
     }

@@ -101,7 +101,7 @@ impl Host for Call {
             format!("grpc: {{ \"{socket}\": [\"{method}\"] }}")
         })?;
         let asked = Duration::from_millis(u64::from(request.timeout_ms));
-        let call = grpc::Unary {
+        let call = grpc::UnaryCall {
             method,
             message: request.message,
             max_bytes: u64::from(request.max_message_bytes.min(MAX_BODY)),

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::node::{
     error::SourceError,
-    nvml::{Device, Library as Found, fault::Fault, values},
+    nvml::{Device, LibraryStatus, fault::Fault, values},
 };
 
 /// The part of the call's time that remains for the guest after an answer.
@@ -87,9 +87,9 @@ impl Host for Call {
         let nvml = self.node.nvml.clone();
         match self.nvml_wait(WHAT, nvml.view()).await {
             Ok(view) => match &view.library {
-                Found::Loaded => Library::Loaded,
-                Found::NotFound(text) => Library::NotFound(text.clone()),
-                Found::Failed(text) => Library::Failed(text.clone()),
+                LibraryStatus::Loaded => Library::Loaded,
+                LibraryStatus::NotFound(text) => Library::NotFound(text.clone()),
+                LibraryStatus::Failed(text) => Library::Failed(text.clone()),
             },
             Err(_) => Library::Other("NVML has not answered yet".to_owned()),
         }

@@ -14,8 +14,8 @@ mod sockets;
 
 const VERSION: &str = "/runtime.v1.RuntimeService/Version";
 
-fn call() -> Unary {
-    Unary {
+fn call() -> UnaryCall {
+    UnaryCall {
         method: VERSION.to_owned(),
         message: b"ask".to_vec(),
         max_bytes: 100,
@@ -23,16 +23,16 @@ fn call() -> Unary {
     }
 }
 
-struct TestFolder {
+struct SocketFolder {
     _folder: tempfile::TempDir,
     socket: PathBuf,
 }
 
-fn place() -> (TestFolder, UnixListener) {
+fn place() -> (SocketFolder, UnixListener) {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("a.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let place = TestFolder {
+    let place = SocketFolder {
         _folder: folder,
         socket,
     };
@@ -85,7 +85,7 @@ async fn answered(
     head: Response<()>,
     body: Vec<u8>,
     trailers: Option<HeaderMap>,
-) -> Result<Reply, SourceError> {
+) -> Result<UnaryReply, SourceError> {
     let (place, listener) = place();
     let _served = serve(listener, move |mut respond| {
         let mut stream = respond.send_response(head, false).unwrap();
@@ -98,7 +98,12 @@ async fn answered(
 }
 
 /// Answers the connection with these bytes, once or for ever, and keeps it open if so wished.
-async fn raw(bytes: Vec<u8>, again: bool, hold: bool, call: &Unary) -> Result<Reply, SourceError> {
+async fn raw(
+    bytes: Vec<u8>,
+    again: bool,
+    hold: bool,
+    call: &UnaryCall,
+) -> Result<UnaryReply, SourceError> {
     let (place, listener) = place();
     let served = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.unwrap();
@@ -145,7 +150,7 @@ async fn a_service_answers() {
         stream.send_trailers(trailers("0")).unwrap();
     });
     let reply = unary(&place.socket, &call()).await.unwrap();
-    let expected = Reply {
+    let expected = UnaryReply {
         status: 0,
         text: String::new(),
         message: b"hello".to_vec(),
@@ -177,7 +182,7 @@ async fn a_long_request_and_a_long_answer_get_through() {
             .unwrap();
         stream.send_trailers(trailers("0")).unwrap();
     });
-    let long = Unary {
+    let long = UnaryCall {
         message: vec![1; MAX_REQUEST_BYTES],
         max_bytes: 1 << 20,
         ..call()

@@ -1,13 +1,13 @@
 use super::{
     super::{
-        driver::Always,
+        driver::PresentDriver,
         simulated::{Simulated, SimulatedGpu},
     },
     *,
 };
 
-fn driver(faults: Injected) -> (Arc<dyn Driver>, Slot) {
-    let below = Box::new(Always(Arc::new(Simulated::mock())));
+fn driver(faults: Injected) -> (Arc<dyn Driver>, GpuHandle) {
+    let below = Box::new(PresentDriver(Arc::new(Simulated::mock())));
     let driver = faults.over(below).open().unwrap();
     let slot = driver.open(0).unwrap();
     (driver, slot)
@@ -53,7 +53,7 @@ fn rows_and_reasons_are_added_to_what_is_there() {
 #[test]
 fn switches_of_the_environment_are_for_every_gpu_and_need_no_support() {
     let gpus = vec![SimulatedGpu::new(Identity::default())];
-    let below = Box::new(Always(Arc::new(Simulated::new("1.2", 0, gpus))));
+    let below = Box::new(PresentDriver(Arc::new(Simulated::new("1.2", 0, gpus))));
     let faults = Injected {
         rows_pending_everywhere: true,
         hw_slowdown_everywhere: true,
@@ -66,11 +66,11 @@ fn switches_of_the_environment_are_for_every_gpu_and_need_no_support() {
         ..RemappedRows::default()
     };
     assert_eq!(
-        driver.read(Slot(0), &Reading::RemappedRows),
+        driver.read(GpuHandle(0), &Reading::RemappedRows),
         Ok(rows.into())
     );
     assert_eq!(
-        driver.read(Slot(0), &Reading::ClockEventReasons),
+        driver.read(GpuHandle(0), &Reading::ClockEventReasons),
         Ok(Value::Count(0xE8))
     );
 }
@@ -90,7 +90,7 @@ fn fabric_product_and_enumeration() {
     let fault = driver.read(gpu, &Reading::Fabric).unwrap_err();
     assert!(fault.is_not_supported());
 
-    let below = Box::new(Always(Arc::new(Simulated::mock())));
+    let below = Box::new(PresentDriver(Arc::new(Simulated::mock())));
     let faults = Injected {
         enumeration_fails: true,
         ..Injected::default()

@@ -13,7 +13,7 @@ use std::{
 use nvml_wrapper::{Device, Nvml, error::NvmlError};
 
 use super::{
-    driver::{Answer, Driver, DriverStamp, NoDriver, Opener, Slot},
+    driver::{Answer, Driver, DriverOpener, DriverStamp, GpuHandle, NoDriver},
     fault::{self, Fault},
     find::{self, Candidate, LIBRARY, LibraryPaths, LoadedFile, NAME},
     values::{
@@ -56,7 +56,7 @@ impl LibraryOpener {
     }
 }
 
-impl Opener for LibraryOpener {
+impl DriverOpener for LibraryOpener {
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
         for candidate in self.places.candidates() {
             let by_name = OsStr::new(LIBRARY);
@@ -126,7 +126,7 @@ fn not_started(error: NvmlError) -> NoDriver {
 /// NVML, started. Dropping it shuts NVML down and unloads the library.
 struct Library {
     handles: Mutex<Vec<Handle>>,
-    samples: Mutex<HashMap<Slot, Sample>>,
+    samples: Mutex<HashMap<GpuHandle, Sample>>,
     nvml: Nvml,
     /// The path at which the loader found it, if it was asked by name.
     file: Option<LoadedFile>,
@@ -143,12 +143,12 @@ impl Library {
     }
 
     /// `Invalid Argument` for a slot that this library never gave.
-    fn handle(&self, gpu: Slot) -> Answer<Handle> {
+    fn handle(&self, gpu: GpuHandle) -> Answer<Handle> {
         let handle = lock(&self.handles).get(gpu.0 as usize).copied();
         handle.ok_or_else(|| Fault::new("nvmlDeviceGetHandleByIndex_v2", fault::INVALID_ARGUMENT))
     }
 
-    fn device(&self, gpu: Slot) -> Answer<Device<'_>> {
+    fn device(&self, gpu: GpuHandle) -> Answer<Device<'_>> {
         Ok(raw::device(&self.nvml, self.handle(gpu)?))
     }
 
@@ -157,7 +157,7 @@ impl Library {
     }
 
     /// Name and UUID must be there; a GPU without the rest is still a GPU. One that is lost is not asked further.
-    fn identity(&self, gpu: Slot) -> Answer<Identity> {
+    fn identity(&self, gpu: GpuHandle) -> Answer<Identity> {
         let (device, handle) = (self.device(gpu)?, self.handle(gpu)?);
         let uuid = self.wrapped("nvmlDeviceGetUUID", device.uuid())?;
         let name = self.wrapped("nvmlDeviceGetName", device.name())?;
@@ -232,7 +232,7 @@ impl Library {
         }
     }
 
-    fn power(&self, gpu: Slot) -> Answer<Power> {
+    fn power(&self, gpu: GpuHandle) -> Answer<Power> {
         let device = self.device(gpu)?;
         Ok(Power {
             usage: supported(self.wrapped("nvmlDeviceGetPowerUsage", device.power_usage()))?,
@@ -247,7 +247,7 @@ impl Library {
         })
     }
 
-    fn pcie_link(&self, gpu: Slot) -> Answer<PcieLink> {
+    fn pcie_link(&self, gpu: GpuHandle) -> Answer<PcieLink> {
         let device = self.device(gpu)?;
         let of = |call, answer| supported(self.wrapped(call, answer));
         Ok(PcieLink {
@@ -271,7 +271,7 @@ impl Library {
     }
 
     /// A counter that does not answer is 0, unless the GPU is gone; the error is the first one if none answers.
-    fn nvlink_errors(&self, gpu: Slot, link: u32) -> Answer<NvlinkErrors> {
+    fn nvlink_errors(&self, gpu: GpuHandle, link: u32) -> Answer<NvlinkErrors> {
         let handle = self.handle(gpu)?;
         let counters = [0, 1, 2].map(|which| raw::nvlink_errors(&self.nvml, handle, link, which));
         if let Some(gone) = counters.iter().find_map(|counter| match counter {
@@ -292,7 +292,7 @@ impl Library {
     }
 
     /// Links from 0 until one is not supported; links that fail otherwise are left out.
-    fn nvlinks(&self, gpu: Slot) -> Answer<Vec<Nvlink>> {
+    fn nvlinks(&self, gpu: GpuHandle) -> Answer<Vec<Nvlink>> {
         let handle = self.handle(gpu)?;
         let mut links = Vec::new();
         for link in 0..MAX_LINKS {
@@ -317,7 +317,7 @@ impl Library {
         Ok(links)
     }
 
-    fn process_use(&self, gpu: Slot) -> Answer<Vec<ProcessUse>> {
+    fn process_use(&self, gpu: GpuHandle) -> Answer<Vec<ProcessUse>> {
         let now_us = Clock::Live.now_ms().saturating_mul(1000);
         let since = now_us.saturating_sub(USE_WINDOW_US);
         let mut samples = raw::process_use(&self.nvml, self.handle(gpu)?, since)?;
@@ -327,7 +327,7 @@ impl Library {
     }
 
     /// The first index without a device is not the last: instances come and go.
-    fn mig_devices(&self, gpu: Slot) -> Answer<Vec<MigDevice>> {
+    fn mig_devices(&self, gpu: GpuHandle) -> Answer<Vec<MigDevice>> {
         let device = self.device(gpu)?;
         let count = self.wrapped("nvmlDeviceGetMaxMigDeviceCount", device.mig_device_count())?;
         let mut found = Vec::new();
@@ -356,7 +356,7 @@ impl Library {
         Ok(found)
     }
 
-    fn keep_sample(&self, gpu: Slot) -> Answer<()> {
+    fn keep_sample(&self, gpu: GpuHandle) -> Answer<()> {
         let sample = raw::gpm_sample(&self.nvml, self.handle(gpu)?)?;
         let before = lock(&self.samples).insert(gpu, sample);
         if let Some(before) = before {
@@ -365,7 +365,7 @@ impl Library {
         Ok(())
     }
 
-    fn gpm_metrics(&self, gpu: Slot, ids: &[u32]) -> Answer<Vec<(u32, f64)>> {
+    fn gpm_metrics(&self, gpu: GpuHandle, ids: &[u32]) -> Answer<Vec<(u32, f64)>> {
         let first = lock(&self.samples).remove(&gpu);
         let Some(first) = first else {
             return Err(Fault::new("nvmlGpmMetricsGet", fault::INVALID_ARGUMENT));
@@ -407,7 +407,7 @@ impl Driver for Library {
         self.wrapped("nvmlDeviceGetCount_v2", self.nvml.device_count())
     }
 
-    fn open(&self, index: u32) -> Answer<Slot> {
+    fn open(&self, index: u32) -> Answer<GpuHandle> {
         let device = self.wrapped(
             "nvmlDeviceGetHandleByIndex_v2",
             self.nvml.device_by_index(index),
@@ -421,14 +421,14 @@ impl Driver for Library {
                 handles.len() - 1
             }
         };
-        Ok(Slot(u32::try_from(at).unwrap_or(u32::MAX)))
+        Ok(GpuHandle(u32::try_from(at).unwrap_or(u32::MAX)))
     }
 
-    fn uuid(&self, gpu: Slot) -> Answer<String> {
+    fn uuid(&self, gpu: GpuHandle) -> Answer<String> {
         self.wrapped("nvmlDeviceGetUUID", self.device(gpu)?.uuid())
     }
 
-    fn read(&self, gpu: Slot, reading: &Reading) -> Answer {
+    fn read(&self, gpu: GpuHandle, reading: &Reading) -> Answer {
         let (nvml, handle) = (&self.nvml, self.handle(gpu)?);
         Ok(match *reading {
             Reading::Identity => Box::new(self.identity(gpu)?).into(),
@@ -493,7 +493,7 @@ impl Driver for Library {
         })
     }
 
-    fn p2p_status(&self, from: Slot, to: Slot) -> Answer<u32> {
+    fn p2p_status(&self, from: GpuHandle, to: GpuHandle) -> Answer<u32> {
         let (from, to) = (self.handle(from)?, self.handle(to)?);
         raw::p2p_status(&self.nvml, from, to, P2P_OVER_NVLINK)
     }

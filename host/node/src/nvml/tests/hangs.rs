@@ -22,7 +22,7 @@ async fn pairs_among_gpus_are_answered_in_their_order_and_those_of_a_gpu_that_ha
 #[tokio::test]
 async fn what_hangs_on_the_way_does_not_take_the_answer_that_was_there() {
     let driver = Faulty::of(1);
-    let timing = Timing {
+    let timing = NvmlTiming {
         again_after: Duration::ZERO,
         ..SHARING
     };
@@ -103,7 +103,7 @@ async fn a_list_that_hangs_leaves_the_old_one_in_use() {
         let devices = nvml.devices().await.unwrap();
         assert_eq!(devices[1].temperature(0).await, Ok(41));
     }
-    assert_eq!(nvml.view().await.library, Library::Loaded);
+    assert_eq!(nvml.view().await.library, LibraryStatus::Loaded);
     driver.script(|script| script.hanging.clear());
     let counted = driver.calls("count");
     while driver.calls("count") == counted {
@@ -121,11 +121,11 @@ async fn a_driver_that_never_starts_says_where_it_hangs() {
     let view = nvml.view().await;
     assert_eq!(
         view.library,
-        Library::Failed("nvmlDeviceGetCount_v2 has not come back for 0 s".into())
+        LibraryStatus::Failed("nvmlDeviceGetCount_v2 has not come back for 0 s".into())
     );
     assert!(nvml.devices().await.is_err());
     driver.script(|script| script.hanging.clear());
-    while nvml.view().await.library != Library::Loaded {
+    while nvml.view().await.library != LibraryStatus::Loaded {
         tokio::task::yield_now().await;
     }
 }

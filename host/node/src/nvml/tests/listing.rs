@@ -7,7 +7,7 @@ async fn gpus_are_listed_and_asked() {
     let driver = Faulty::of(2);
     let nvml = nvml(&driver, QUICK);
     let view = nvml.view().await;
-    assert_eq!(view.library, Library::Loaded);
+    assert_eq!(view.library, LibraryStatus::Loaded);
     assert_eq!(view.product_name(), "NVIDIA H100 80GB HBM3");
     assert_eq!(view.driver_version.as_deref(), Ok("570.1.2"));
     let devices = nvml.devices().await.unwrap();
@@ -107,9 +107,12 @@ async fn a_driver_without_a_usable_list_has_failed() {
         let driver = Faulty::of(2);
         driver.script(|before| *before = script);
         let nvml = nvml(&driver, QUICK);
-        assert_eq!(nvml.view().await.library, Library::Failed(text.into()));
+        assert_eq!(
+            nvml.view().await.library,
+            LibraryStatus::Failed(text.into())
+        );
         driver.script(|script| *script = Script::default());
-        assert_eq!(nvml.view().await.library, Library::Loaded);
+        assert_eq!(nvml.view().await.library, LibraryStatus::Loaded);
         // The driver goes bad: its GPUs are no longer there to be asked.
         let devices = nvml.devices().await.unwrap();
         driver.script(|script| {

@@ -8,7 +8,7 @@ use crate::nvml::driver::{DriverStamp, NoDriver};
 /// A driver whose library was found by name, at a place that nobody else looks at.
 struct ByName(Arc<Faulty>);
 
-impl Opener for ByName {
+impl DriverOpener for ByName {
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
         match self.0.is_in_place() {
             true => Ok(Arc::clone(&self.0) as Arc<dyn Driver>),
@@ -25,7 +25,7 @@ async fn a_library_whose_file_was_deleted_is_let_go() {
         ..Injected::default()
     };
     for opener in [
-        Box::new(ByName(Arc::clone(&driver))) as Box<dyn Opener>,
+        Box::new(ByName(Arc::clone(&driver))) as Box<dyn DriverOpener>,
         faults.over(Box::new(ByName(Arc::clone(&driver)))),
     ] {
         let nvml = Nvml::of(opener, QUICK);
@@ -34,14 +34,14 @@ async fn a_library_whose_file_was_deleted_is_let_go() {
         driver.script(|script| script.is_deleted = true);
         assert_eq!(
             nvml.view().await.library,
-            Library::NotFound("nothing here".into())
+            LibraryStatus::NotFound("nothing here".into())
         );
         assert!(matches!(
             device.temperature(0).await,
             Err(SourceError::NotFound(_))
         ));
         driver.script(|script| script.is_deleted = false);
-        assert_eq!(nvml.view().await.library, Library::Loaded);
+        assert_eq!(nvml.view().await.library, LibraryStatus::Loaded);
     }
 }
 
@@ -54,7 +54,7 @@ struct Installed {
 
 struct Installation(Arc<Installed>);
 
-impl Opener for Installation {
+impl DriverOpener for Installation {
     fn open(&self) -> Result<Arc<dyn Driver>, NoDriver> {
         let version = self.0.version.load(Ordering::SeqCst);
         if version == 0 {
@@ -80,7 +80,7 @@ async fn a_driver_comes_changes_and_goes_without_a_restart() {
     let nvml = Nvml::of(Box::new(Installation(Arc::clone(&installed))), QUICK);
     assert_eq!(
         nvml.view().await.library,
-        Library::NotFound("nothing here".into())
+        LibraryStatus::NotFound("nothing here".into())
     );
     assert_eq!(nvml.take_inventory().await, None);
     installed.version.store(550, Ordering::SeqCst);
@@ -97,7 +97,10 @@ async fn a_driver_comes_changes_and_goes_without_a_restart() {
     ));
     assert_eq!(installed.opened.load(Ordering::SeqCst), 2);
     installed.version.store(0, Ordering::SeqCst);
-    assert!(matches!(nvml.view().await.library, Library::NotFound(_)));
+    assert!(matches!(
+        nvml.view().await.library,
+        LibraryStatus::NotFound(_)
+    ));
     assert_eq!(nvml.take_inventory().await, None);
     assert_eq!(nvml.inventory(), None);
 }

@@ -21,7 +21,7 @@ async fn what_several_ask_at_once_is_asked_once() {
 #[tokio::test]
 async fn questions_of_the_last_round_are_taken_along_and_those_that_nobody_repeats_are_not() {
     let driver = Faulty::of(1);
-    let timing = Timing {
+    let timing = NvmlTiming {
         again_after: Duration::ZERO,
         ..SHARING
     };
@@ -46,7 +46,7 @@ async fn questions_of_the_last_round_are_taken_along_and_those_that_nobody_repea
 #[tokio::test]
 async fn a_round_has_its_answers_before_anybody_waits_for_them() {
     let driver = Faulty::of(2);
-    let timing = Timing {
+    let timing = NvmlTiming {
         again_after: Duration::ZERO,
         ..SHARING
     };
@@ -75,7 +75,7 @@ async fn a_round_has_its_answers_before_anybody_waits_for_them() {
     driver.script(|script| script.hanging_calls.clear());
     assert_eq!(driver.calls("nvmlDeviceGetTemperature"), 6);
 
-    let lately = Timing {
+    let lately = NvmlTiming {
         again_after: Duration::from_secs(3600),
         ..SHARING
     };
@@ -96,7 +96,7 @@ async fn a_round_has_its_answers_before_anybody_waits_for_them() {
 #[tokio::test]
 async fn after_a_refresh_nothing_is_answered_from_before() {
     let driver = Faulty::of(1);
-    let long = Timing {
+    let long = NvmlTiming {
         round: Duration::from_secs(3600),
         ..SHARING
     };

@@ -12,7 +12,7 @@ fn child(pid: i32, start: u64) -> Process {
 
 fn runs(active: &[(u64, u64, bool)]) -> Runs {
     let active = active.iter().map(|&(number, began, is_starting)| {
-        let run = Active { began, is_starting };
+        let run = ActiveRun { began, is_starting };
         (number, run)
     });
     Runs {
@@ -26,33 +26,45 @@ fn runs(active: &[(u64, u64, bool)]) -> Runs {
 #[test]
 fn an_orphan_ends_with_the_last_run_that_can_have_begotten_it() {
     let orphan = child(20, 200);
-    assert_eq!(runs(&[]).fate(orphan, false, None), Fate::Killed);
+    assert_eq!(runs(&[]).action_for(orphan, false, None), ChildAction::Kill);
     for (began, expected) in [
-        (150, Fate::Spared),
-        (200, Fate::Spared),
-        (201, Fate::Killed),
+        (150, ChildAction::Spare),
+        (200, ChildAction::Spare),
+        (201, ChildAction::Kill),
     ] {
         let runs = runs(&[(3, began, false)]);
-        assert_eq!(runs.fate(orphan, false, None), expected, "{began}");
+        assert_eq!(runs.action_for(orphan, false, None), expected, "{began}");
     }
     // What was there before the first run, main processes, and what others started are left alone.
-    assert_eq!(runs(&[]).fate(child(20, 99), false, None), Fate::Spared);
-    assert_eq!(runs(&[]).fate(child(7, 150), false, None), Fate::Spared);
-    assert_eq!(runs(&[]).fate(child(7, 151), false, None), Fate::Killed);
+    assert_eq!(
+        runs(&[]).action_for(child(20, 99), false, None),
+        ChildAction::Spare
+    );
+    assert_eq!(
+        runs(&[]).action_for(child(7, 150), false, None),
+        ChildAction::Spare
+    );
+    assert_eq!(
+        runs(&[]).action_for(child(7, 151), false, None),
+        ChildAction::Kill
+    );
     let of_ours = Process {
         is_in_own_group: true,
         ..orphan
     };
-    assert_eq!(runs(&[]).fate(of_ours, false, None), Fate::Spared);
+    assert_eq!(
+        runs(&[]).action_for(of_ours, false, None),
+        ChildAction::Spare
+    );
 }
 
 #[test]
 fn process_1_ends_only_what_carries_the_number_of_a_run_that_is_over() {
     let orphan = child(20, 200);
     let runs = runs(&[(3, 150, false)]);
-    assert_eq!(runs.fate(orphan, true, None), Fate::Spared);
-    assert_eq!(runs.fate(orphan, true, Some(3)), Fate::Spared);
-    assert_eq!(runs.fate(orphan, true, Some(2)), Fate::Killed);
+    assert_eq!(runs.action_for(orphan, true, None), ChildAction::Spare);
+    assert_eq!(runs.action_for(orphan, true, Some(3)), ChildAction::Spare);
+    assert_eq!(runs.action_for(orphan, true, Some(2)), ChildAction::Kill);
 }
 
 #[test]
@@ -62,12 +74,27 @@ fn zombies_are_reaped_but_those_that_somebody_waits_for() {
         ..child(pid, start)
     };
     let busy = runs(&[(3, 150, false)]);
-    assert_eq!(busy.fate(zombie(20, 200), false, None), Fate::Reaped);
-    assert_eq!(busy.fate(zombie(20, 50), true, None), Fate::Reaped);
-    assert_eq!(busy.fate(zombie(7, 150), true, None), Fate::Spared);
+    assert_eq!(
+        busy.action_for(zombie(20, 200), false, None),
+        ChildAction::Reap
+    );
+    assert_eq!(
+        busy.action_for(zombie(20, 50), true, None),
+        ChildAction::Reap
+    );
+    assert_eq!(
+        busy.action_for(zombie(7, 150), true, None),
+        ChildAction::Spare
+    );
     let starting = runs(&[(3, 150, true)]);
-    assert_eq!(starting.fate(zombie(20, 200), false, None), Fate::Spared);
-    assert_eq!(starting.fate(zombie(20, 149), false, None), Fate::Reaped);
+    assert_eq!(
+        starting.action_for(zombie(20, 200), false, None),
+        ChildAction::Spare
+    );
+    assert_eq!(
+        starting.action_for(zombie(20, 149), false, None),
+        ChildAction::Reap
+    );
 }
 
 #[test]

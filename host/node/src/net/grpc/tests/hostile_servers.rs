@@ -102,7 +102,7 @@ async fn too_many_headers_are_an_error() {
 
 #[tokio::test]
 async fn silence_ends_at_the_deadline() {
-    let impatient = Unary {
+    let impatient = UnaryCall {
         deadline: Duration::from_millis(100),
         ..call()
     };
@@ -132,7 +132,7 @@ async fn a_drip_does_not_put_the_deadline_off() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     });
-    let impatient = Unary {
+    let impatient = UnaryCall {
         deadline: Duration::from_millis(200),
         ..call()
     };

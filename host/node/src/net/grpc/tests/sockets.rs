@@ -41,14 +41,14 @@ async fn what_cannot_be_asked() {
         "/a/b\r\nx: y",
         &format!("/a/{}", "b".repeat(300)),
     ] {
-        let odd = Unary {
+        let odd = UnaryCall {
             method: method.to_owned(),
             ..call()
         };
         let answer = unary(&place.socket, &odd).await;
         assert!(matches!(answer, Err(SourceError::Invalid(_))), "{method}");
     }
-    let long = Unary {
+    let long = UnaryCall {
         message: vec![0; MAX_REQUEST_BYTES + 1],
         ..call()
     };
@@ -61,7 +61,7 @@ async fn what_cannot_be_asked() {
 #[ignore = "needs a running containerd"]
 async fn a_real_containerd_answers() {
     let socket = std::env::var("GPUD_TEST_CRI").unwrap();
-    let ask = |method: &str| Unary {
+    let ask = |method: &str| UnaryCall {
         method: method.to_owned(),
         message: Vec::new(),
         max_bytes: 1 << 20,

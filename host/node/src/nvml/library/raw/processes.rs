@@ -9,7 +9,7 @@ use super::{Handle, check};
 use crate::nvml::{
     driver::Answer,
     fault::{self, Fault},
-    values::{Process, ProcessUse},
+    values::{GpuProcess, ProcessUse},
 };
 
 /// Most processes, and most samples of them, that are believed.
@@ -36,7 +36,7 @@ fn list<T: Copy>(empty: T, mut ask: impl FnMut(&mut u32, *mut T) -> Answer<()>) 
 }
 
 /// Processes that compute. Version 3 of the call, or version 2 before driver 510; their structs are the same.
-pub fn processes(nvml: &Nvml, gpu: Handle) -> Answer<Vec<Process>> {
+pub fn processes(nvml: &Nvml, gpu: Handle) -> Answer<Vec<GpuProcess>> {
     // SAFETY: all zero is a value of this struct of numbers.
     let empty: nvmlProcessInfo_t = unsafe { mem::zeroed() };
     let found = if nvml.lib().nvmlDeviceGetComputeRunningProcesses_v3.is_ok() {
@@ -54,7 +54,7 @@ pub fn processes(nvml: &Nvml, gpu: Handle) -> Answer<Vec<Process>> {
             )
         })?
     };
-    let process = |info: nvmlProcessInfo_t| Process {
+    let process = |info: nvmlProcessInfo_t| GpuProcess {
         pid: info.pid,
         used_memory: (info.usedGpuMemory != u64::MAX).then_some(info.usedGpuMemory),
     };

@@ -7,8 +7,8 @@ use crate::{
     },
     node::nvml::{
         Nvml,
-        driver::{Always, Driver},
-        gpu::Timing,
+        driver::{Driver, PresentDriver},
+        gpu::NvmlTiming,
         simulated::Simulated,
     },
 };
@@ -47,7 +47,7 @@ const ALL: [Question; 24] = [
 
 async fn device() -> Device {
     let driver: Arc<dyn Driver> = Arc::new(Simulated::mock());
-    let nvml = Nvml::of(Box::new(Always(driver)), Timing::default());
+    let nvml = Nvml::of(Box::new(PresentDriver(driver)), NvmlTiming::default());
     nvml.devices().await.unwrap().remove(0)
 }
 
