@@ -20,7 +20,6 @@ FORMER: dict[str, set[str]] = {
     "host/exports": {"BoxError"},
     "host/exports/tests/real": {"ReceivedRequest", "Respond"},
     "host/script": {"Fault"},
-    "host/server": {"Client"},
 }
 
 TYPE = re.compile(r"^([ \t]*)(?:pub(?:\([^)]*\))? +)?(?:unsafe +)?(struct|enum|trait|union|type) +([A-Z]\w*)", re.MULTILINE)

@@ -3,8 +3,8 @@
 //! The API answers first; plugins are compiled and loaded behind it, then the kernel log is read and everything runs
 //! on its schedule.
 
+mod api_port;
 mod database;
-mod entrance;
 mod kernel_records;
 mod loading;
 mod parts;
@@ -18,7 +18,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 pub use self::loading::load;
-use self::{entrance::Entrance, loading::RegisteredBuiltin, parts::Parts};
+use self::{api_port::ApiPort, loading::RegisteredBuiltin, parts::Parts};
 use crate::{
     backend::{DaemonBackend, EffectiveConfig},
     component::{ComponentConfig, OwnSeries, Services},
@@ -135,9 +135,9 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let node = node.replacing(options.replacements.clone());
     let node = node.with_host_root(options.host_root.clone())?;
     let node = Arc::new(node.denying(&own_files)?);
-    let mut entrance = Entrance::open(&options, &node).await?;
+    let mut port = ApiPort::open(&options, &node).await?;
     let store = database::open(options.store).await?;
-    entrance.open_token(options.token_file, &options.data_dir)?;
+    port.open_token(options.token_file, &options.data_dir)?;
     database::record_reboot(&store, &node).await;
     let cache = options.data_dir.join(CACHE_FOLDER);
     let runtime = Runtime::start(&cache, options.compiler, Arc::clone(&node))?;
@@ -165,7 +165,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
         &options.data_dir,
     ));
     parts.scheduler().spawn(Arc::clone(&plugins).look_after());
-    let reload_now = entrance.reload_now();
+    let reload_now = port.reload_now();
     reload.on("certificate and token", move || {
         // Read by the server's own task, which says what is wrong with them.
         reload_now.notify_one();
@@ -173,12 +173,12 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     });
     plugin_sources::start(&parts, &plugins, specs, &options.data_dir, &mut reload).await;
     let backend = backend(&parts, &plugins, options.shown, options.dcgm_names);
-    let (page, address) = (entrance.page.clone(), entrance.address());
+    let (page, address) = (port.page.clone(), port.address());
     let (local_socket, bound) = (options.local_socket, options.bound_socket);
-    let local_socket = local_socket.and_then(|path| entrance::open_local_socket(&path, bound));
+    let local_socket = local_socket.and_then(|path| api_port::open_local_socket(&path, bound));
     let socket_path = local_socket.as_ref().map(|socket| socket.path().to_owned());
     let shutdown = parts.shutdown.clone();
-    let serving = entrance.serve(local_socket, Arc::new(backend), shutdown);
+    let serving = port.serve(local_socket, Arc::new(backend), shutdown);
     parts.tasks.spawn(serving);
     upkeep::start(&parts);
     let data_dir = options.data_dir;

@@ -1,4 +1,4 @@
-//! Access control: the [`Right`] of a route, the bearer token, and the client at the other end of the connection.
+//! Access control: the [`Permission`] of a route, the bearer token, and the client at the other end of the connection.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{
     errors::ApiError,
     peer::Peer,
     router::App,
-    routes::{self, Right},
+    routes::{self, Permission},
     token::Token,
 };
 
@@ -42,21 +42,21 @@ const ONLY_OWNERS_CHANGE: &str = "this runs or changes something: only root and 
 const ONLY_OWNERS_REGISTER: &str = "plugins run with gpud's rights: only root and gpud's own user may register them, from this machine";
 
 impl Access {
-    fn judge(&self, right: Right, headers: &HeaderMap, peer: Option<&Peer>) -> Verdict {
+    fn judge(&self, permission: Permission, headers: &HeaderMap, peer: Option<&Peer>) -> Verdict {
         // A request that came over no connection is nobody's.
         let owner = peer.filter(|peer| peer.is_owner());
-        match right {
-            Right::Alive => Verdict::Allowed,
+        match permission {
+            Permission::Alive => Verdict::Allowed,
             // The kernel identifies the client, which can read the token anyway.
             _ if owner.is_some_and(Peer::is_local_socket) => Verdict::Allowed,
             _ if self.require_token && !self.shows_token(headers) => Verdict::NeedsToken,
-            Right::Read => Verdict::Allowed,
-            Right::Write | Right::Code if owner.is_some() => Verdict::Allowed,
+            Permission::Read => Verdict::Allowed,
+            Permission::Write | Permission::Code if owner.is_some() => Verdict::Allowed,
             // A client that registers a script can do whatever the daemon can.
-            Right::Code => Verdict::NeedsOwner(ONLY_OWNERS_REGISTER),
-            Right::Write if self.shows_token(headers) => Verdict::Allowed,
-            Right::Write if self.token.is_some() => Verdict::NeedsToken,
-            Right::Write => Verdict::NeedsOwner(ONLY_OWNERS_CHANGE),
+            Permission::Code => Verdict::NeedsOwner(ONLY_OWNERS_REGISTER),
+            Permission::Write if self.shows_token(headers) => Verdict::Allowed,
+            Permission::Write if self.token.is_some() => Verdict::NeedsToken,
+            Permission::Write => Verdict::NeedsOwner(ONLY_OWNERS_CHANGE),
         }
     }
 
@@ -75,10 +75,10 @@ impl Access {
 
 /// The layer. What no route takes counts as shown: that there is nothing is no secret, unless everything is one.
 pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
-    let right = routes::find(request.method(), request.uri().path())
-        .map_or(Right::Read, |route| route.right);
+    let permission = routes::find(request.method(), request.uri().path())
+        .map_or(Permission::Read, |route| route.permission);
     let peer = request.extensions().get::<Peer>();
-    match app.access.judge(right, request.headers(), peer) {
+    match app.access.judge(permission, request.headers(), peer) {
         Verdict::Allowed => next.run(request).await,
         Verdict::NeedsToken => refuse(request.headers().contains_key(AUTHORIZATION)),
         Verdict::NeedsOwner(message) => {
@@ -149,8 +149,13 @@ mod tests {
                 require_token,
             };
             let judge = |peer: Option<&Peer>| {
-                let rights = [Right::Alive, Right::Read, Right::Write, Right::Code];
-                rights.map(|right| access.judge(right, &HeaderMap::new(), peer))
+                let rights = [
+                    Permission::Alive,
+                    Permission::Read,
+                    Permission::Write,
+                    Permission::Code,
+                ];
+                rights.map(|permission| access.judge(permission, &HeaderMap::new(), peer))
             };
             for (identity, local_socket) in strangers {
                 let peer = Peer::disconnected(identity, local_socket);

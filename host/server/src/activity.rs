@@ -1,4 +1,4 @@
-//! When something last happened on a connection.
+//! The time of the last activity on a connection.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::sleep;
 
-/// Knows whether requests are under way on a connection, and since when none is.
+/// Knows whether requests are in flight on a connection, and since when none is.
 #[derive(Debug)]
 pub(super) struct Activity(Mutex<(usize, Instant)>);
 
@@ -19,11 +19,11 @@ impl Default for Activity {
 
 impl Activity {
     /// Counts one request until the guard and all its copies are dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> UnderWay {
+    pub(super) fn begin(self: &Arc<Self>) -> InFlightRequest {
         let mut state = self.lock();
         *state = (state.0 + 1, Instant::now());
-        UnderWay {
-            _busy: Arc::new(Busy(Arc::clone(self))),
+        InFlightRequest {
+            _guard: Arc::new(ActivityGuard(Arc::clone(self))),
         }
     }
 
@@ -53,15 +53,15 @@ impl Activity {
     }
 }
 
-/// A request under way. An answer that goes on after its head holds a copy.
+/// A request in flight. An answer that continues after its head holds a copy.
 #[derive(Clone)]
-pub(super) struct UnderWay {
-    _busy: Arc<Busy>,
+pub(super) struct InFlightRequest {
+    _guard: Arc<ActivityGuard>,
 }
 
-struct Busy(Arc<Activity>);
+struct ActivityGuard(Arc<Activity>);
 
-impl Drop for Busy {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         *state = (state.0.saturating_sub(1), Instant::now());

@@ -22,7 +22,7 @@ use super::{
     errors::ApiError,
     negotiation::{self, document},
     reservations::Reservation,
-    stream::Endless,
+    stream::EndlessAnswer,
 };
 use crate::wire::{Form, Render};
 
@@ -49,7 +49,7 @@ pub(super) fn each_once(mut names: Vec<String>) -> Vec<String> {
 
 /// Returns the size that the answer reserves, if any. Answers that do not end have reservations of their own.
 pub(super) fn place_size(response: &Response) -> Option<usize> {
-    if response.extensions().get::<Endless>().is_some() {
+    if response.extensions().get::<EndlessAnswer>().is_some() {
         return None;
     }
     let bytes = usize::try_from(response.body().size_hint().lower()).ok()?;
@@ -67,7 +67,7 @@ pub(super) async fn hold(
     let rest = axum::body::to_bytes(body, usize::MAX)
         .await
         .map_err(|error| ApiError::Numeric(format!("cannot send the answer: {error}")))?;
-    let held = HeldBody {
+    let held = ReservedBody {
         rest,
         reservation: Arc::new(reservation),
     };
@@ -75,12 +75,12 @@ pub(super) async fn hold(
 }
 
 /// A body that is sent in pieces, with its reservation.
-struct HeldBody {
+struct ReservedBody {
     rest: Bytes,
     reservation: Arc<Reservation>,
 }
 
-impl HttpBody for HeldBody {
+impl HttpBody for ReservedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -90,7 +90,7 @@ impl HttpBody for HeldBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if self.rest.is_empty() {
             // A stream that ended would hold what waits for its window, and could not be ended any more.
-            if self.reservation.ending().is_http2() {
+            if self.reservation.cancellation().is_http2() {
                 ready!(self.reservation.progress().poll_released(cx));
             }
             return Poll::Ready(None);
@@ -101,7 +101,7 @@ impl HttpBody for HeldBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && !self.reservation.ending().is_http2()
+        self.rest.is_empty() && !self.reservation.cancellation().is_http2()
     }
 
     fn size_hint(&self) -> SizeHint {

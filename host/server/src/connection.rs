@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::{
-    ending::{Ending, StreamExecutor},
+    cancellation::{Cancellation, StreamExecutor},
     frames::FrameGuard,
     limits::{
         ALIVE_TIME, HANDSHAKE_TIME, HEAD_TIME, HTTP2_WINDOW, IDLE_TIME, MAX_HEAD,
@@ -26,7 +26,7 @@ use super::{
     },
     peer::Peer,
     plain_http,
-    shares::Admitted,
+    shares::AdmittedConnection,
     stall::StallGuard,
     unread,
 };
@@ -36,7 +36,7 @@ use crate::node::stream::Stream;
 #[derive(Clone)]
 pub(super) struct Client {
     pub(super) peer: Peer,
-    pub(super) admitted: Arc<Admitted>,
+    pub(super) admitted: Arc<AdmittedConnection>,
 }
 
 /// Serves a connection until it ends, is idle for too long, or `shutdown` asks it to finish what it has begun. Without
@@ -89,7 +89,9 @@ async fn requests(
         let router = router.clone();
         let cut = cut.clone();
         async move {
-            request.extensions_mut().insert(Ending::of_this_task(&cut));
+            request
+                .extensions_mut()
+                .insert(Cancellation::of_this_task(&cut));
             let (parts, body) = request.into_parts();
             let (body, rest) = unread::share(body);
             let request = Request::from_parts(parts, Body::new(body));

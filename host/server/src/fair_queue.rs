@@ -10,12 +10,12 @@ use tokio::sync::oneshot;
 
 use super::peer::Identity;
 
-/// How much there is of one thing.
+/// The bounds of one resource.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Portions {
-    /// For everybody together.
+pub(super) struct Quota {
+    /// For all clients together.
     pub(super) all: usize,
-    /// Of these, for everybody but root and gpud's own user together.
+    /// Of these, for all clients but root and gpud's own user.
     pub(super) others: usize,
     /// Of those, for one client.
     pub(super) each: usize,
@@ -33,7 +33,7 @@ pub(super) struct Holder {
 /// The queue.
 #[derive(Debug)]
 pub(super) struct FairQueue {
-    portions: Portions,
+    quota: Quota,
     state: Mutex<QueueState>,
 }
 
@@ -62,9 +62,9 @@ pub(super) struct Permit {
 }
 
 impl FairQueue {
-    pub(super) fn new(portions: Portions) -> Self {
+    pub(super) fn new(quota: Quota) -> Self {
         Self {
-            portions,
+            quota,
             state: Mutex::default(),
         }
     }
@@ -73,7 +73,7 @@ impl FairQueue {
     pub(super) async fn take(self: &Arc<Self>, holder: Option<Holder>) -> Option<Permit> {
         let place = {
             let mut state = self.lock();
-            if state.has_room(holder, self.portions) {
+            if state.has_room(holder, self.quota) {
                 return Some(self.grant(&mut state, holder));
             }
             let (place, permit) = oneshot::channel();
@@ -91,7 +91,7 @@ impl FairQueue {
     /// Returns how many permits nobody holds.
     #[cfg(test)]
     pub(super) fn free(&self) -> usize {
-        self.portions.all - self.lock().all
+        self.quota.all - self.lock().all
     }
 
     fn grant(self: &Arc<Self>, state: &mut QueueState, holder: Option<Holder>) -> Permit {
@@ -117,7 +117,7 @@ impl FairQueue {
                 count_down(&mut state.held, holder.identity);
                 count_down(&mut state.held_by_group, holder.group);
             }
-            while let Some((next, place)) = state.next(self.portions) {
+            while let Some((next, place)) = state.next(self.quota) {
                 served.push((place, self.grant(&mut state, next)));
             }
         }
@@ -134,15 +134,15 @@ impl FairQueue {
 }
 
 impl QueueState {
-    fn has_room(&self, holder: Option<Holder>, portions: Portions) -> bool {
+    fn has_room(&self, holder: Option<Holder>, quota: Quota) -> bool {
         let others = holder.is_none_or(|holder| {
-            self.others < portions.others && count(&self.held, holder.identity) < portions.each
+            self.others < quota.others && count(&self.held, holder.identity) < quota.each
         });
-        self.all < portions.all && others
+        self.all < quota.all && others
     }
 
     /// Takes the next one to be served out of the queue: root and gpud's own user before all, then the client that holds the least.
-    fn next(&mut self, portions: Portions) -> Option<(Option<Holder>, oneshot::Sender<Permit>)> {
+    fn next(&mut self, quota: Quota) -> Option<(Option<Holder>, oneshot::Sender<Permit>)> {
         self.waiting.retain(|_, waiting| {
             while waiting.front().is_some_and(|one| one.place.is_closed()) {
                 waiting.pop_front();
@@ -152,7 +152,7 @@ impl QueueState {
         let can_be_served = self
             .waiting
             .iter()
-            .filter(|(holder, _)| self.has_room(**holder, portions));
+            .filter(|(holder, _)| self.has_room(**holder, quota));
         let next = can_be_served.min_by_key(|(holder, waiting)| {
             let held = holder.map(|holder| {
                 let by_group = count(&self.held_by_group, holder.group);

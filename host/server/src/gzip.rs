@@ -15,7 +15,7 @@ use http::{
     header::{ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, VARY},
 };
 
-use super::{negotiation::failed, router::NotRouted, stream::Endless};
+use super::{negotiation::failed, router::RouterAnswer, stream::EndlessAnswer};
 
 /// From this size on, compression leaves the async threads.
 const LARGE: usize = 64 * 1024;
@@ -29,8 +29,8 @@ pub(super) async fn for_v1(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let extensions = response.extensions();
     let stays = response.headers().contains_key(CONTENT_ENCODING)
-        || extensions.get::<NotRouted>().is_some()
-        || extensions.get::<Endless>().is_some();
+        || extensions.get::<RouterAnswer>().is_some()
+        || extensions.get::<EndlessAnswer>().is_some();
     if wanted && !stays {
         compress(response).await
     } else {

@@ -13,40 +13,40 @@ use http::{HeaderMap, StatusCode, header::CONTENT_LENGTH};
 
 use super::{
     answers,
-    ending::Ending,
+    cancellation::Cancellation,
     errors::ApiError,
     router::App,
-    routes::{self, Right},
-    shares::{Admitted, Bounds, Permit, Portions},
+    routes::{self, Permission},
+    shares::{AdmittedConnection, Bounds, Permit, Quota},
 };
 
 const MIB: usize = 1024 * 1024;
 
 /// The bounds of the port. A part is always free for root and gpud's own user.
 pub(super) const PORT: Bounds = Bounds {
-    connections: Portions {
+    connections: Quota {
         all: 512,
         others: 384,
         each: 96,
     },
     // `/healthz` takes no turn.
-    turns: Portions {
+    turns: Quota {
         all: 64,
         others: 48,
         each: 16,
     },
-    bodies: Portions {
+    bodies: Quota {
         all: 64,
         others: 32,
         each: 8,
     },
-    answers: Portions {
+    answers: Quota {
         all: 96 * MIB,
         others: 64 * MIB,
         each: 16 * MIB,
     },
     // Many fit into one HTTP/2 connection. One proxy may bring many people: it makes room for others where it has to.
-    streams: Portions {
+    streams: Quota {
         all: 2048,
         others: 1536,
         each: 1024,
@@ -55,27 +55,27 @@ pub(super) const PORT: Bounds = Bounds {
 };
 /// The bounds of the Unix socket, apart from those of the port.
 pub(super) const LOCAL_SOCKET: Bounds = Bounds {
-    connections: Portions {
+    connections: Quota {
         all: 64,
         others: 16,
         each: 8,
     },
-    turns: Portions {
+    turns: Quota {
         all: 16,
         others: 4,
         each: 4,
     },
-    bodies: Portions {
+    bodies: Quota {
         all: 16,
         others: 4,
         each: 4,
     },
-    answers: Portions {
+    answers: Quota {
         all: 48 * MIB,
         others: 16 * MIB,
         each: 8 * MIB,
     },
-    streams: Portions {
+    streams: Quota {
         all: 64,
         others: 16,
         each: 8,
@@ -122,12 +122,15 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
         return too_large().into_response();
     }
     let route = routes::find(request.method(), request.uri().path());
-    if route.is_some_and(|route| route.right == Right::Alive) {
+    if route.is_some_and(|route| route.permission == Permission::Alive) {
         return next.run(request).await;
     }
-    let admitted = request.extensions().get::<Arc<Admitted>>().cloned();
-    let ending = request.extensions().get::<Ending>().cloned();
-    let ending = ending.unwrap_or_default();
+    let admitted = request
+        .extensions()
+        .get::<Arc<AdmittedConnection>>()
+        .cloned();
+    let cancellation = request.extensions().get::<Cancellation>().cloned();
+    let cancellation = cancellation.unwrap_or_default();
     let bounded = async {
         let (place, request) = match route.is_some_and(|route| route.body.is_some()) {
             true => {
@@ -156,8 +159,8 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             Some(size) => {
                 let place = async {
                     match &admitted {
-                        Some(admitted) => admitted.answer(size, &ending).await,
-                        None => app.shares.answer(size, &ending).await,
+                        Some(admitted) => admitted.answer(size, &cancellation).await,
+                        None => app.shares.answer(size, &cancellation).await,
                     }
                 };
                 answers::hold(response, within(app.queue_time, place).await?).await?
@@ -173,7 +176,7 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
 /// The request with its whole body, and the place that it takes until it is answered.
 async fn arrive(
     app: &App,
-    admitted: Option<&Admitted>,
+    admitted: Option<&AdmittedConnection>,
     request: Request,
 ) -> Result<(Permit, Request), ApiError> {
     let place = async {

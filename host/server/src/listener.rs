@@ -119,8 +119,8 @@ fn by(holder: Option<&PortHolder>) -> String {
     holder.map_or_else(String::new, |holder| format!(" by {holder}"))
 }
 
-/// The listeners of the server.
-pub struct Entrances {
+/// The sockets that the server listens on.
+pub struct Listeners {
     /// The port.
     pub port: TcpListener,
     /// The Unix socket.
@@ -145,7 +145,7 @@ pub struct Serving {
 
 /// Serves the API until `shutdown`, then gives requests under way five seconds to finish.
 pub async fn serve(
-    entrances: Entrances,
+    listeners: Listeners,
     serving: Serving,
     backend: Arc<dyn Backend>,
     shutdown: CancellationToken,
@@ -162,31 +162,31 @@ pub async fn serve(
     app.sites = Arc::new(sites);
     app.shutdown = shutdown.clone();
     let beside = tokio::spawn(watch(reloaded, reload_now));
-    let port = Entrance {
-        listener: Listener::Port(entrances.port),
+    let port = Endpoint {
+        listener: Listener::Port(listeners.port),
         tls: Some(TlsAcceptor::from(tls)),
         shares: Arc::clone(&app.shares),
     };
     let router = router(app);
     let port = accept(port, router.clone(), shutdown.clone());
     let local_socket = async {
-        if let Some(socket) = entrances.local_socket {
-            accept(Entrance::local(socket), router, shutdown).await;
+        if let Some(socket) = listeners.local_socket {
+            accept(Endpoint::local(socket), router, shutdown).await;
         }
     };
     tokio::join!(port, local_socket);
     beside.abort();
 }
 
-/// One way in.
-pub(super) struct Entrance {
+/// A listener with the TLS settings and the shares of its clients.
+pub(super) struct Endpoint {
     pub(super) listener: Listener,
     /// `None` where plain HTTP is used.
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) shares: Arc<Shares>,
 }
 
-impl Entrance {
+impl Endpoint {
     /// The Unix socket, with shares of its own.
     pub(super) fn local(socket: LocalSocket) -> Self {
         Self {
@@ -215,12 +215,12 @@ impl Listener {
 
 /// Takes connections until `shutdown`. Each is taken in as soon as it is known whose it is, or closed if its client has too
 /// many: connections that say nothing never keep others from being accepted.
-pub(super) async fn accept(entrance: Entrance, router: Router, shutdown: CancellationToken) {
-    let Entrance {
+pub(super) async fn accept(endpoint: Endpoint, router: Router, shutdown: CancellationToken) {
+    let Endpoint {
         listener,
         tls,
         shares,
-    } = entrance;
+    } = endpoint;
     let identifying = Arc::new(Semaphore::new(MAX_IDENTIFYING));
     let connections = TaskTracker::new();
     let cut = CancellationToken::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::routes::{Answer, Forms, Parameter, Right, Route, routes};
+use super::routes::{Answer, Forms, Parameter, Permission, Route, routes};
 /// Of gpud.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -78,7 +78,7 @@ pub(super) fn answers(route: &Route) -> impl Iterator<Item = &'static Answer> {
     let common = ANYWHERE
         .iter()
         .filter(move |common| own.iter().all(|answer| answer.status != common.status))
-        .filter(move |common| common.status != 401 || route.right != Right::Alive);
+        .filter(move |common| common.status != 401 || route.permission != Permission::Alive);
     own.iter().chain(common)
 }
 
@@ -91,8 +91,8 @@ fn operation(route: &Route) -> Value {
         "operationId": name(route),
         "parameters": route.parameters.iter().map(|p| parameter(p)).collect::<Vec<_>>(),
         "responses": answers,
-        "security": match route.right {
-            Right::Alive => json!([{}]),
+        "security": match route.permission {
+            Permission::Alive => json!([{}]),
             _ => json!([{}, {"token": []}]),
         },
     });

@@ -1,7 +1,7 @@
 //! Reserves memory for answers and streams: bounded, shared fairly, and reclaimed from clients that do not read.
 //!
 //! A reservation lasts until the last piece of its answer was written to the connection or dropped, so the pool counts
-//! what the daemon holds. [`Room`] decides which reservation makes room for another.
+//! what the daemon holds. [`Allocations`] decides which reservation makes room for another.
 
 use std::{
     collections::HashMap,
@@ -13,10 +13,10 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::{
-    ending::{Ending, Step},
-    fair_queue::{Holder, Portions},
+    allocations::Allocations,
+    cancellation::{CancelStep, Cancellation},
+    fair_queue::{Holder, Quota},
     progress::Progress,
-    room::Room,
 };
 
 /// Between two steps to end an answer that is still there.
@@ -25,7 +25,7 @@ const STEP_TIME: Duration = Duration::from_secs(10);
 /// The reservations of one kind.
 #[derive(Debug)]
 pub(super) struct ReservationPool {
-    portions: Portions,
+    quota: Quota,
     state: Mutex<PoolState>,
     freed: Notify,
 }
@@ -33,7 +33,7 @@ pub(super) struct ReservationPool {
 #[derive(Debug, Default)]
 struct PoolState {
     /// Without the reservations that make room for others.
-    room: Room,
+    allocations: Allocations,
     answers: HashMap<u64, ReservedAnswer>,
 }
 
@@ -41,9 +41,9 @@ struct PoolState {
 #[derive(Debug)]
 struct ReservedAnswer {
     progress: Arc<Progress>,
-    ending: Ending,
+    cancellation: Cancellation,
     /// The last step to end it, and when that was.
-    leaving: Option<(Step, Instant)>,
+    leaving: Option<(CancelStep, Instant)>,
 }
 
 /// A reservation. It ends when it and all pieces that were sent from it are dropped.
@@ -52,13 +52,13 @@ pub(super) struct Reservation {
     pool: Arc<ReservationPool>,
     number: u64,
     progress: Arc<Progress>,
-    ending: Ending,
+    cancellation: Cancellation,
 }
 
 impl ReservationPool {
-    pub(super) fn new(portions: Portions) -> Self {
+    pub(super) fn new(quota: Quota) -> Self {
         Self {
-            portions,
+            quota,
             state: Mutex::default(),
             freed: Notify::new(),
         }
@@ -70,22 +70,22 @@ impl ReservationPool {
         self: &Arc<Self>,
         holder: Option<Holder>,
         size: usize,
-        ending: &Ending,
+        cancellation: &Cancellation,
     ) -> Option<Reservation> {
-        let size = size.min(self.portions.each);
+        let size = size.min(self.quota.each);
         let mut displaced = Vec::new();
         let reservation = {
             let mut state = self.lock();
-            let leaving = state.room.make_room(holder, size, self.portions)?;
+            let leaving = state.allocations.make_room(holder, size, self.quota)?;
             let now = Instant::now();
             for number in leaving {
                 displaced.extend(state.displace(number, now));
             }
-            let number = state.room.add(holder, size);
+            let number = state.allocations.add(holder, size);
             let progress = Arc::<Progress>::default();
             let answer = ReservedAnswer {
                 progress: Arc::clone(&progress),
-                ending: ending.clone(),
+                cancellation: cancellation.clone(),
                 leaving: None,
             };
             state.answers.insert(number, answer);
@@ -93,12 +93,12 @@ impl ReservationPool {
                 pool: Arc::clone(self),
                 number,
                 progress,
-                ending: ending.clone(),
+                cancellation: cancellation.clone(),
             }
         };
-        for ending in displaced {
+        for cancellation in displaced {
             tracing::debug!(client = ?holder, "an answer makes room for another client's");
-            ending.take(Step::Ask);
+            cancellation.take(CancelStep::Ask);
         }
         Some(reservation)
     }
@@ -108,12 +108,12 @@ impl ReservationPool {
         self: &Arc<Self>,
         holder: Option<Holder>,
         size: usize,
-        ending: &Ending,
+        cancellation: &Cancellation,
     ) -> Reservation {
         loop {
             // Also notices what comes free between the look and the wait.
             let freed = self.freed.notified();
-            if let Some(reservation) = self.take(holder, size, ending) {
+            if let Some(reservation) = self.take(holder, size, cancellation) {
                 return reservation;
             }
             freed.await;
@@ -126,19 +126,19 @@ impl ReservationPool {
         for answer in self.lock().answers.values_mut() {
             if let Some(step) = answer.next_step(now, limit) {
                 answer.leaving = Some((step, now));
-                due.push((step, answer.ending.clone()));
+                due.push((step, answer.cancellation.clone()));
             }
         }
-        for (step, ending) in due {
+        for (step, cancellation) in due {
             tracing::debug!(?step, "a client does not take its answer");
-            ending.take(step);
+            cancellation.take(step);
         }
     }
 
     /// Returns how much is held.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        self.lock().room.held()
+        self.lock().allocations.held()
     }
 
     /// Numbers are whole whatever panicked beside them.
@@ -149,22 +149,22 @@ impl ReservationPool {
 
 impl PoolState {
     /// Stops counting a reservation; returns how its answer is ended.
-    fn displace(&mut self, number: u64, now: Instant) -> Option<Ending> {
-        self.room.remove(number);
+    fn displace(&mut self, number: u64, now: Instant) -> Option<Cancellation> {
+        self.allocations.remove(number);
         let answer = self.answers.get_mut(&number)?;
         // One that is being ended already goes on from there.
-        answer.leaving.get_or_insert((Step::Ask, now));
-        Some(answer.ending.clone())
+        answer.leaving.get_or_insert((CancelStep::Ask, now));
+        Some(answer.cancellation.clone())
     }
 }
 
 impl ReservedAnswer {
-    fn next_step(&self, now: Instant, limit: Duration) -> Option<Step> {
+    fn next_step(&self, now: Instant, limit: Duration) -> Option<CancelStep> {
         match self.leaving {
             None => self
                 .progress
                 .is_stalled(now, limit)
-                .then_some(Step::EndStream),
+                .then_some(CancelStep::EndStream),
             Some((last, at)) => {
                 let is_late = now.saturating_duration_since(at) >= STEP_TIME;
                 is_late.then(|| last.next()).flatten()
@@ -189,8 +189,8 @@ impl Reservation {
     }
 
     /// Returns how the answer is ended from outside.
-    pub(super) fn ending(&self) -> &Ending {
-        &self.ending
+    pub(super) fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 
     /// Returns whether the client takes its pieces.
@@ -203,7 +203,7 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         {
             let mut state = self.pool.lock();
-            state.room.remove(self.number);
+            state.allocations.remove(self.number);
             state.answers.remove(&self.number);
         }
         self.pool.freed.notify_waiters();

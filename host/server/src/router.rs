@@ -67,7 +67,7 @@ impl App {
 
 /// Marks an answer of the router itself, which is never compressed.
 #[derive(Clone, Copy)]
-pub(super) struct NotRouted;
+pub(super) struct RouterAnswer;
 
 /// The whole API.
 pub fn router(app: App) -> Router {
@@ -148,7 +148,7 @@ fn redirect(method: &Method, target: String) -> Response {
         response
     };
     response.headers_mut().insert(LOCATION, location);
-    response.extensions_mut().insert(NotRouted);
+    response.extensions_mut().insert(RouterAnswer);
     response
 }
 
@@ -161,7 +161,7 @@ async fn not_found() -> Response {
 
 /// axum says which methods there are; GPUd does not.
 async fn without_allow(mut response: Response) -> Response {
-    if response.extensions().get::<NotRouted>().is_some() {
+    if response.extensions().get::<RouterAnswer>().is_some() {
         response.headers_mut().remove(ALLOW);
     }
     response
@@ -169,6 +169,6 @@ async fn without_allow(mut response: Response) -> Response {
 
 fn unrouted(status: StatusCode, text: &'static str) -> Response {
     let mut response = negotiation::answer(status, "text/plain", text);
-    response.extensions_mut().insert(NotRouted);
+    response.extensions_mut().insert(RouterAnswer);
     response
 }

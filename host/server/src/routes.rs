@@ -10,9 +10,9 @@ use super::{
     trigger,
 };
 
-/// The right that a route needs, by its effect on the machine or the daemon.
+/// The permission that a route needs, by its effect on the machine or the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Right {
+pub(super) enum Permission {
     /// Says only that the daemon answers. Never asks for a token: probes have none.
     Alive,
     /// Shows something.
@@ -59,7 +59,7 @@ pub(super) struct Answer {
 pub(super) struct Route {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    pub(super) right: Right,
+    pub(super) permission: Permission,
     pub(super) forms: Forms,
     pub(super) what: &'static str,
     pub(super) parameters: &'static [&'static Parameter],
@@ -75,7 +75,7 @@ pub(super) struct Route {
 const SHOWS: Route = Route {
     method: "GET",
     path: "",
-    right: Right::Read,
+    permission: Permission::Read,
     forms: Forms::Strict,
     what: "",
     parameters: &[],
@@ -176,7 +176,7 @@ const JSON: &str = "application/json";
 pub(super) static ROUTES: [Route; 35] = [
     Route {
         path: "/healthz",
-        right: Right::Alive,
+        permission: Permission::Alive,
         forms: Forms::Lenient,
         what: "Whether the daemon answers.",
         answers: &[ok("It does.", "Healthz")],
@@ -205,7 +205,7 @@ pub(super) static ROUTES: [Route; 35] = [
     Route {
         method: "POST",
         path: "/inject-fault",
-        right: Right::Write,
+        permission: Permission::Write,
         forms: Forms::Json,
         what: "Writes a line into the kernel log, to see what the checks make of it.",
         body: Some((JSON, "FaultRequest")),
@@ -233,7 +233,7 @@ pub(super) static ROUTES: [Route; 35] = [
     Route {
         method: "DELETE",
         path: "/v1/components",
-        right: Right::Write,
+        permission: Permission::Write,
         forms: Forms::Json,
         what: "Ends and removes a plugin's component until the next start.",
         parameters: &[&GONE_NAME],
@@ -248,7 +248,7 @@ pub(super) static ROUTES: [Route; 35] = [
     },
     Route {
         path: "/v1/components/trigger-check",
-        right: Right::Write,
+        permission: Permission::Write,
         forms: Forms::Json,
         what: "Checks a component, or all with a tag, now; shows what was found. The name wins over the tag.",
         parameters: &[&COMPONENT_NAME, &TAG_NAME],
@@ -262,7 +262,7 @@ pub(super) static ROUTES: [Route; 35] = [
     },
     Route {
         path: "/v1/components/trigger-tag",
-        right: Right::Write,
+        permission: Permission::Write,
         forms: Forms::Json,
         what: "Checks all components with a tag now; shows whether all are healthy.",
         parameters: &[&GROUP],
@@ -352,7 +352,7 @@ pub(super) static ROUTES: [Route; 35] = [
     Route {
         method: "POST",
         path: "/v1/health-states/set-healthy",
-        right: Right::Write,
+        permission: Permission::Write,
         forms: Forms::Json,
         what: "Declares components repaired: clears what is recorded against them.",
         parameters: &[&COMPONENTS],
@@ -390,7 +390,7 @@ pub(super) static ROUTES: [Route; 35] = [
     Route {
         method: "POST",
         path: "/v1/plugins",
-        right: Right::Code,
+        permission: Permission::Code,
         forms: Forms::Json,
         what: "Adds plugins until the next start; all or none.",
         body: Some(("application/yaml", "PluginSpecs")),
@@ -415,7 +415,7 @@ pub(super) static ROUTES: [Route; 35] = [
     Route {
         method: "PUT",
         path: "/v1/plugins",
-        right: Right::Code,
+        permission: Permission::Code,
         forms: Forms::Json,
         what: "Adds plugins, also in place of those of the same names; all or none.",
         body: Some(("application/yaml", "PluginSpecs")),

@@ -16,36 +16,36 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-pub(super) use super::fair_queue::{Permit, Portions};
+pub(super) use super::fair_queue::{Permit, Quota};
 use super::{
     activity::Activity,
-    ending::Ending,
+    cancellation::Cancellation,
     fair_queue::{FairQueue, Holder},
     peer::{Identity, Peer},
     reservations::{Reservation, ReservationPool},
 };
 
-/// How much one entrance gives: the port, or the Unix socket.
+/// The resources of one listener: the port, or the Unix socket.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     /// Connections at a time.
-    pub(super) connections: Portions,
+    pub(super) connections: Quota,
     /// Requests at a time.
-    pub(super) turns: Portions,
+    pub(super) turns: Quota,
     /// Requests at a time whose body arrives or waits for its turn.
-    pub(super) bodies: Portions,
+    pub(super) bodies: Quota,
     /// Bytes of answers that clients have not read.
-    pub(super) answers: Portions,
+    pub(super) answers: Quota,
     /// Readers of the stream at a time.
-    pub(super) streams: Portions,
+    pub(super) streams: Quota,
     /// How long a client may take nothing of an answer.
     pub(super) stall_time: Duration,
 }
 
-/// The shares of one entrance.
+/// The shares of the clients of one listener.
 #[derive(Debug)]
 pub(super) struct Shares {
-    connections: Portions,
+    connections: Quota,
     connected: Mutex<Connected>,
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
@@ -63,12 +63,12 @@ struct Connected {
     /// Numbers that were given to connections.
     numbers: u64,
     groups: HashMap<Identity, usize>,
-    clients: HashMap<Identity, Client>,
+    clients: HashMap<Identity, ConnectedClient>,
 }
 
 /// A client with at least one connection.
 #[derive(Debug)]
-struct Client {
+struct ConnectedClient {
     group: Identity,
     is_owner: bool,
     connections: HashMap<u64, Connection>,
@@ -95,7 +95,7 @@ impl Shares {
     }
 
     /// Takes a connection of this client in, if need be in the place of another client's; `None` if it has too many.
-    pub(super) fn admit(self: &Arc<Self>, peer: &Peer) -> Option<Admitted> {
+    pub(super) fn admit(self: &Arc<Self>, peer: &Peer) -> Option<AdmittedConnection> {
         let holder = Holder {
             identity: peer.identity(),
             group: peer.group(),
@@ -116,7 +116,7 @@ impl Shares {
             activity: Arc::default(),
             displaced: CancellationToken::new(),
         };
-        let admitted = Admitted {
+        let admitted = AdmittedConnection {
             shares: Arc::clone(self),
             peer: peer.clone(),
             holder,
@@ -139,8 +139,12 @@ impl Shares {
     }
 
     /// Waits for an answer's place that is not counted to any client.
-    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Reservation> {
-        self.answer_to(None, bytes, ending).await
+    pub(super) async fn answer(
+        &self,
+        bytes: usize,
+        cancellation: &Cancellation,
+    ) -> Option<Reservation> {
+        self.answer_to(None, bytes, cancellation).await
     }
 
     /// Waits for an answer's place. `None` if too many bytes wait already.
@@ -148,22 +152,22 @@ impl Shares {
         &self,
         holder: Option<Holder>,
         bytes: usize,
-        ending: &Ending,
+        cancellation: &Cancellation,
     ) -> Option<Reservation> {
-        if let Some(reservation) = self.answers.take(holder, bytes, ending) {
+        if let Some(reservation) = self.answers.take(holder, bytes, cancellation) {
             return Some(reservation);
         }
-        let given_up = Ending::default();
+        let given_up = Cancellation::default();
         let _waiting = self.waiting_answers.take(holder, bytes, &given_up)?;
         tokio::select! {
-            reservation = self.answers.wait(holder, bytes, ending) => Some(reservation),
+            reservation = self.answers.wait(holder, bytes, cancellation) => Some(reservation),
             () = given_up.asked() => None,
         }
     }
 
     /// Takes a reader's place that is not counted to any client.
-    pub(super) fn stream(&self, ending: &Ending) -> Option<Reservation> {
-        self.streams.take(None, 1, ending)
+    pub(super) fn stream(&self, cancellation: &Cancellation) -> Option<Reservation> {
+        self.streams.take(None, 1, cancellation)
     }
 
     /// Ends the answers of which clients take nothing.
@@ -237,7 +241,7 @@ impl Connected {
 
     fn add(&mut self, holder: Holder, is_owner: bool, connection: Connection) {
         let client = self.clients.entry(holder.identity);
-        let client = client.or_insert_with(|| Client {
+        let client = client.or_insert_with(|| ConnectedClient {
             group: holder.group,
             is_owner,
             connections: HashMap::new(),
@@ -271,7 +275,7 @@ impl Connected {
 
 /// A connection that was taken in, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Admitted {
+pub(super) struct AdmittedConnection {
     shares: Arc<Shares>,
     peer: Peer,
     holder: Holder,
@@ -280,7 +284,7 @@ pub(super) struct Admitted {
     displaced: CancellationToken,
 }
 
-impl Admitted {
+impl AdmittedConnection {
     /// Returns whether the connection is still open, and still this client's to use.
     pub(super) fn is_connected(&self) -> bool {
         self.peer.is_connected() && !self.displaced.is_cancelled()
@@ -311,17 +315,23 @@ impl Admitted {
     }
 
     /// Waits for a place for an answer of this many bytes to this client. `None` if too many bytes wait already.
-    pub(super) async fn answer(&self, bytes: usize, ending: &Ending) -> Option<Reservation> {
-        self.shares.answer_to(self.counted(), bytes, ending).await
+    pub(super) async fn answer(
+        &self,
+        bytes: usize,
+        cancellation: &Cancellation,
+    ) -> Option<Reservation> {
+        self.shares
+            .answer_to(self.counted(), bytes, cancellation)
+            .await
     }
 
     /// Takes a place for a reader of the stream, if this client may have one more.
-    pub(super) fn stream(&self, ending: &Ending) -> Option<Reservation> {
-        self.shares.streams.take(self.counted(), 1, ending)
+    pub(super) fn stream(&self, cancellation: &Cancellation) -> Option<Reservation> {
+        self.shares.streams.take(self.counted(), 1, cancellation)
     }
 }
 
-impl Drop for Admitted {
+impl Drop for AdmittedConnection {
     fn drop(&mut self) {
         let mut connected = self.shares.lock();
         connected.remove(self.holder.identity, self.number);

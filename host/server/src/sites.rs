@@ -66,7 +66,7 @@ impl Sites {
         names
     }
 
-    /// `scheme` is the one by which pages of this entrance are loaded.
+    /// `scheme` is the one by which pages of this listener are loaded.
     fn judge(&self, uri: &Uri, headers: &HeaderMap, scheme: &str) -> Source {
         let authority = uri.authority().map(|authority| authority.as_str());
         let named = headers.get_all(HOST).iter().map(|host| host.to_str().ok());

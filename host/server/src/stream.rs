@@ -23,8 +23,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    activity::UnderWay, encoded::Encoder, ending::Ending, errors::ApiError,
-    reservations::Reservation, router::App, shares::Admitted, summary::machine_and_gpus,
+    activity::InFlightRequest, cancellation::Cancellation, encoded::Encoder, errors::ApiError,
+    reservations::Reservation, router::App, shares::AdmittedConnection, summary::machine_and_gpus,
 };
 use crate::component::feed::{Change, ChangeId, ChangeKind, Subscription};
 
@@ -46,19 +46,19 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Marks an answer that does not end, so that no layer waits for its end.
 #[derive(Clone, Copy)]
-pub(super) struct Endless;
+pub(super) struct EndlessAnswer;
 
 pub(super) async fn follow(
     State(app): State<App>,
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let admitted = request.extensions().get::<Arc<Admitted>>();
-    let ending = request.extensions().get::<Ending>().cloned();
-    let ending = ending.unwrap_or_default().asking_first();
+    let admitted = request.extensions().get::<Arc<AdmittedConnection>>();
+    let cancellation = request.extensions().get::<Cancellation>().cloned();
+    let cancellation = cancellation.unwrap_or_default().asking_first();
     let reservation = match admitted {
-        Some(admitted) => admitted.stream(&ending),
-        None => app.shares.stream(&ending),
+        Some(admitted) => admitted.stream(&cancellation),
+        None => app.shares.stream(&cancellation),
     };
     let reservation = reservation.ok_or_else(|| {
         ApiError::Typed(
@@ -97,7 +97,7 @@ pub(super) async fn follow(
         shutdown: app.shutdown.clone(),
         reservation: Arc::new(reservation),
         is_over: false,
-        _under_way: request.extensions().get::<UnderWay>().cloned(),
+        _in_flight: request.extensions().get::<InFlightRequest>().cloned(),
     };
     let events = stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
@@ -105,7 +105,7 @@ pub(super) async fn follow(
         Some((Ok::<_, Infallible>(piece), reader))
     });
     let mut response = Response::new(Body::from_stream(events));
-    response.extensions_mut().insert(Endless);
+    response.extensions_mut().insert(EndlessAnswer);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -147,7 +147,7 @@ struct Reader {
     /// It has made room for another reader.
     is_over: bool,
     /// The connection is not idle while it is read.
-    _under_way: Option<UnderWay>,
+    _in_flight: Option<InFlightRequest>,
 }
 
 impl Reader {
@@ -156,7 +156,7 @@ impl Reader {
         if self.is_over {
             return None;
         }
-        if self.reservation.ending().is_asked() {
+        if self.reservation.cancellation().is_asked() {
             return Some(self.leave());
         }
         if let Some(first) = self.first.take() {
@@ -175,7 +175,7 @@ impl Reader {
         tokio::select! {
             biased;
             () = self.shutdown.cancelled() => None,
-            () = self.reservation.ending().asked() => Some(self.leave()),
+            () = self.reservation.cancellation().asked() => Some(self.leave()),
             change = self.changes.recv() => match change {
                 Ok(change) => Some(self.show(&change)),
                 // It comes back with the last id that it saw.

@@ -10,7 +10,7 @@ use super::{
     negotiation::{answer, json},
     openapi::{self, answers},
     router::App,
-    routes::{Forms, Right, Route, routes},
+    routes::{Forms, Permission, Route, routes},
 };
 
 /// Where the page is, for requests for the folder.
@@ -128,13 +128,15 @@ fn link(schema: &str) -> String {
 }
 
 fn rights(route: &Route) -> &'static str {
-    match route.right {
-        Right::Alive => "Open to all.",
-        Right::Read => "Shows something: needs a token only with <code>--require-token</code>.",
-        Right::Write => {
+    match route.permission {
+        Permission::Alive => "Open to all.",
+        Permission::Read => {
+            "Shows something: needs a token only with <code>--require-token</code>."
+        }
+        Permission::Write => {
             "Runs or changes something: for root and gpud's own user on this machine, and for requests with the token."
         }
-        Right::Code => "Brings code in: only for root and gpud's own user, from this machine.",
+        Permission::Code => "Brings code in: only for root and gpud's own user, from this machine.",
     }
 }
 

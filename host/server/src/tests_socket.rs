@@ -27,13 +27,13 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::{
-    Access, Certificate, Entrances, Reload as _, Serving, Sites, Token, bind, from_files,
+    Access, Certificate, Listeners, Reload as _, Serving, Sites, Token, bind, from_files,
     limits::PORT,
-    listener::{Entrance, Listener, accept},
+    listener::{Endpoint, Listener, accept},
     plain_http,
     router::router,
     self_signed, serve,
-    shares::{Bounds, Portions, Shares},
+    shares::{Bounds, Quota, Shares},
     test_backend::{Fake, app},
 };
 use crate::node::local_socket::LocalSocket;
@@ -56,12 +56,12 @@ async fn start() -> Server {
         reloaded: Vec::new(),
         reload_now: Arc::default(),
     };
-    let entrances = Entrances {
+    let listeners = Listeners {
         port: listener,
         local_socket: None,
     };
     let task = tokio::spawn(serve(
-        entrances,
+        listeners,
         serving,
         Arc::new(Fake::default()),
         shutdown.clone(),
@@ -73,8 +73,8 @@ async fn start() -> Server {
     }
 }
 
-pub(super) fn port(listener: TcpListener, shares: Arc<Shares>) -> Entrance {
-    Entrance {
+pub(super) fn port(listener: TcpListener, shares: Arc<Shares>) -> Endpoint {
+    Endpoint {
         listener: Listener::Port(listener),
         tls: Some(TlsAcceptor::from(self_signed("node-1").unwrap())),
         shares,
@@ -233,7 +233,7 @@ async fn a_connection_too_many_is_closed_until_one_ends() {
     let listener = bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let two = Portions {
+    let two = Quota {
         all: 2,
         others: 2,
         each: 2,
@@ -395,7 +395,7 @@ async fn the_unix_socket_is_served_beside_the_port_with_turns_of_its_own() {
     };
     let shutdown = CancellationToken::new();
     let task = tokio::spawn(accept(
-        Entrance::local(LocalSocket::bind(&path).unwrap()),
+        Endpoint::local(LocalSocket::bind(&path).unwrap()),
         router(app),
         shutdown.clone(),
     ));
@@ -437,11 +437,11 @@ async fn a_new_certificate_is_for_new_connections() {
         reload_now: Arc::clone(&reload_now),
     };
     let backend = Arc::new(Fake::default());
-    let entrances = Entrances {
+    let listeners = Listeners {
         port: listener,
         local_socket: None,
     };
-    let task = tokio::spawn(serve(entrances, serving, backend, shutdown.clone()));
+    let task = tokio::spawn(serve(listeners, serving, backend, shutdown.clone()));
     let server = Server {
         address,
         shutdown,

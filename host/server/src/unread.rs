@@ -16,19 +16,19 @@ const MAX_BYTES: usize = 64 << 10;
 /// Longest that is waited for them.
 const MAX_TIME: Duration = Duration::from_millis(500);
 
-/// Shares a body between the handler of its request and [`Rest`].
-pub(super) fn share<B>(body: B) -> (Shared<B>, Rest<B>) {
+/// Shares a body between the handler of its request and [`UnreadBody`].
+pub(super) fn share<B>(body: B) -> (SharedBody<B>, UnreadBody<B>) {
     let body = Arc::new(Mutex::new(body));
-    (Shared(Arc::clone(&body)), Rest(body))
+    (SharedBody(Arc::clone(&body)), UnreadBody(body))
 }
 
 /// The body as the handler sees it.
-pub(super) struct Shared<B>(Arc<Mutex<B>>);
+pub(super) struct SharedBody<B>(Arc<Mutex<B>>);
 
-/// The body once the request was answered.
-pub(super) struct Rest<B>(Arc<Mutex<B>>);
+/// The unread part of a body, once the request was answered.
+pub(super) struct UnreadBody<B>(Arc<Mutex<B>>);
 
-impl<B: Body + Unpin> Body for Shared<B> {
+impl<B: Body + Unpin> Body for SharedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -51,13 +51,13 @@ impl<B: Body + Unpin> Body for Shared<B> {
     }
 }
 
-impl<B: Body + Unpin> Rest<B>
+impl<B: Body + Unpin> UnreadBody<B>
 where
     B::Data: bytes::Buf,
 {
     /// Reads what is left of the body, within bounds, and throws it away.
     pub async fn read_away(self) {
-        let mut body = Shared(self.0);
+        let mut body = SharedBody(self.0);
         if body.is_end_stream() {
             return;
         }

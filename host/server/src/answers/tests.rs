@@ -5,17 +5,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
-    ending::{Ending, StreamExecutor},
+    cancellation::{Cancellation, StreamExecutor},
     limits::PORT,
     shares::Shares,
 };
 
 const TEXT: usize = PIECE * 2 + 1;
 
-async fn held(shares: &Shares, ending: &Ending) -> Body {
+async fn held(shares: &Shares, cancellation: &Cancellation) -> Body {
     let response = Response::new(Body::from("x".repeat(TEXT)));
     let size = place_size(&response).unwrap();
-    let reservation = shares.answer(size, ending).await.unwrap();
+    let reservation = shares.answer(size, cancellation).await.unwrap();
     hold(response, reservation).await.unwrap().into_body()
 }
 
@@ -26,14 +26,14 @@ fn small_answers_and_those_that_do_not_end_take_no_place() {
     assert_eq!(place_size(&of(SMALL + 1)), Some(PIECE));
     assert_eq!(place_size(&of(TEXT)), Some(TEXT));
     let mut endless = of(TEXT);
-    endless.extensions_mut().insert(Endless);
+    endless.extensions_mut().insert(EndlessAnswer);
     assert_eq!(place_size(&endless), None);
 }
 
 #[tokio::test]
 async fn an_answer_keeps_its_place_until_its_last_piece_is_written() {
     let shares = Shares::new(PORT);
-    let mut body = held(&shares, &Ending::default()).await;
+    let mut body = held(&shares, &Cancellation::default()).await;
     assert_eq!(body.size_hint().exact(), Some(TEXT as u64));
     let mut pieces = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -51,7 +51,7 @@ async fn an_answer_keeps_its_place_until_its_last_piece_is_written() {
 #[tokio::test]
 async fn a_client_that_is_gone_gives_the_place_back() {
     let shares = Shares::new(PORT);
-    drop(held(&shares, &Ending::default()).await);
+    drop(held(&shares, &Cancellation::default()).await);
     assert_eq!(shares.bytes_of_answers(), 0);
 }
 
@@ -59,12 +59,12 @@ async fn a_client_that_is_gone_gives_the_place_back() {
 #[tokio::test]
 async fn an_http2_stream_ends_after_its_last_piece_was_written() {
     let shares = Shares::new(PORT);
-    let (tell, ending) = tokio::sync::oneshot::channel();
+    let (tell, cancellation) = tokio::sync::oneshot::channel();
     StreamExecutor.execute(async move {
-        let _ = tell.send(Ending::of_this_task(&CancellationToken::new()));
+        let _ = tell.send(Cancellation::of_this_task(&CancellationToken::new()));
     });
-    let ending: Ending = ending.await.unwrap();
-    let mut body = held(&shares, &ending).await;
+    let cancellation: Cancellation = cancellation.await.unwrap();
+    let mut body = held(&shares, &cancellation).await;
     let mut pieces = Vec::new();
     while let Some(Some(frame)) = body.frame().now_or_never() {
         pieces.push(frame.unwrap());

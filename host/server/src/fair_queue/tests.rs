@@ -2,7 +2,7 @@ use futures_util::FutureExt as _;
 
 use super::*;
 
-const SMALL: Portions = Portions {
+const SMALL: Quota = Quota {
     all: 8,
     others: 6,
     each: 4,

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::peer::Identity;
 
-const SMALL: Portions = Portions {
+const SMALL: Quota = Quota {
     all: 8,
     others: 6,
     each: 4,
@@ -21,15 +21,15 @@ fn user(uid: u32) -> Option<Holder> {
 }
 
 /// An answer over a connection of its own, and the connection.
-fn connected() -> (Ending, CancellationToken) {
+fn connected() -> (Cancellation, CancellationToken) {
     let connection = CancellationToken::new();
-    (Ending::of_this_task(&connection), connection)
+    (Cancellation::of_this_task(&connection), connection)
 }
 
 #[test]
 fn a_place_is_held_until_the_last_piece_was_written() {
     let pool = Arc::new(ReservationPool::new(SMALL));
-    let reservation = Arc::new(pool.take(user(1), 3, &Ending::default()).unwrap());
+    let reservation = Arc::new(pool.take(user(1), 3, &Cancellation::default()).unwrap());
     let [one, two] = [b"one", b"two"].map(|text| reservation.piece(Bytes::from_static(text)));
     assert_eq!((&one[..], &two[..]), (&b"one"[..], &b"two"[..]));
     drop(reservation);
@@ -43,8 +43,8 @@ fn a_place_is_held_until_the_last_piece_was_written() {
 #[test]
 fn an_answer_that_is_not_taken_is_ended_and_then_its_connection() {
     let pool = Arc::new(ReservationPool::new(SMALL));
-    let (ending, connection) = connected();
-    let gentle = ending.asking_first();
+    let (cancellation, connection) = connected();
+    let gentle = cancellation.asking_first();
     let reservation = Arc::new(pool.take(None, 1, &gentle).unwrap());
     let started = Instant::now();
     pool.end_stalled(started + LIMIT, LIMIT);
@@ -57,13 +57,13 @@ fn an_answer_that_is_not_taken_is_ended_and_then_its_connection() {
     assert!(connection.is_cancelled() && !gentle.is_asked());
     assert_eq!(pool.held(), 1, "until it is gone");
     let step = || pool.lock().answers.values().next().unwrap().leaving;
-    assert_eq!(step(), Some((Step::EndStream, late)));
+    assert_eq!(step(), Some((CancelStep::EndStream, late)));
     pool.end_stalled(late + STEP_TIME / 2, LIMIT);
-    assert_eq!(step(), Some((Step::EndStream, late)));
+    assert_eq!(step(), Some((CancelStep::EndStream, late)));
     let later = late + STEP_TIME;
     for now in [later, later + STEP_TIME] {
         pool.end_stalled(now, LIMIT);
-        assert_eq!(step(), Some((Step::CutConnection, later)));
+        assert_eq!(step(), Some((CancelStep::CutConnection, later)));
     }
 }
 
@@ -72,17 +72,17 @@ fn an_answer_that_makes_room_is_asked_first() {
     let pool = Arc::new(ReservationPool::new(SMALL));
     let held: Vec<_> = [1, 1, 1, 2, 2, 2]
         .map(|uid| {
-            let (ending, connection) = connected();
-            let reservation = pool.take(user(uid), 1, &ending.asking_first());
+            let (cancellation, connection) = connected();
+            let reservation = pool.take(user(uid), 1, &cancellation.asking_first());
             (reservation.unwrap(), connection)
         })
         .into_iter()
         .collect();
-    assert!(pool.take(user(1), 2, &Ending::default()).is_none());
-    let newcomer = pool.take(user(3), 1, &Ending::default()).unwrap();
+    assert!(pool.take(user(1), 2, &Cancellation::default()).is_none());
+    let newcomer = pool.take(user(3), 1, &Cancellation::default()).unwrap();
     let asked = held
         .iter()
-        .map(|(reservation, _)| reservation.ending().is_asked());
+        .map(|(reservation, _)| reservation.cancellation().is_asked());
     let expected = [true, false, false, false, false, false];
     assert_eq!(asked.collect::<Vec<_>>(), expected);
     assert_eq!(pool.held(), 6, "the one that goes counts no more");
@@ -104,11 +104,11 @@ fn an_answer_that_makes_room_is_asked_first() {
 async fn a_place_that_comes_free_is_waited_for() {
     let pool = Arc::new(ReservationPool::new(SMALL));
     // Larger than a share: it counts as one.
-    let first = pool.take(user(1), 100, &Ending::default()).unwrap();
+    let first = pool.take(user(1), 100, &Cancellation::default()).unwrap();
     assert_eq!(pool.held(), SMALL.each);
     let waiting = tokio::spawn({
         let pool = Arc::clone(&pool);
-        async move { pool.wait(user(1), 1, &Ending::default()).await }
+        async move { pool.wait(user(1), 1, &Cancellation::default()).await }
     });
     tokio::task::yield_now().await;
     assert!(!waiting.is_finished());

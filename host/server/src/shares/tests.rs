@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const SMALL: Portions = Portions {
+const SMALL: Quota = Quota {
     all: 8,
     others: 6,
     each: 4,
@@ -27,12 +27,12 @@ fn peer(uid: u32) -> Peer {
     Peer::disconnected(Identity::User(uid), false)
 }
 
-fn admit(shares: &Arc<Shares>, uid: u32, count: usize) -> Vec<Admitted> {
+fn admit(shares: &Arc<Shares>, uid: u32, count: usize) -> Vec<AdmittedConnection> {
     let peer = peer(uid);
     (0..count).filter_map(|_| shares.admit(&peer)).collect()
 }
 
-fn open(connections: &[Admitted]) -> usize {
+fn open(connections: &[AdmittedConnection]) -> usize {
     let open = connections.iter();
     open.filter(|one| !one.displaced.is_cancelled()).count()
 }
@@ -58,7 +58,7 @@ fn one_user_cannot_have_all_connections_and_root_always_gets_one() {
 #[test]
 fn who_has_no_connection_gets_one_however_many_users_have_all() {
     let shares = shares();
-    let many: Vec<Admitted> = (1000..1003)
+    let many: Vec<AdmittedConnection> = (1000..1003)
         .flat_map(|uid| admit(&shares, uid, 4))
         .collect();
     assert_eq!(open(&many), 6);
@@ -71,7 +71,7 @@ fn who_has_no_connection_gets_one_however_many_users_have_all() {
             last.iter()
                 .rev()
                 .take(4)
-                .all(|one: &Admitted| open(std::slice::from_ref(one)) == 1)
+                .all(|one: &AdmittedConnection| open(std::slice::from_ref(one)) == 1)
         );
         last.push(admitted);
         assert_eq!(shares.lock().others, 6);
@@ -88,7 +88,7 @@ fn who_has_no_connection_gets_one_however_many_users_have_all() {
 #[test]
 fn a_client_takes_no_place_from_one_with_as_many() {
     let shares = shares();
-    let held: Vec<Vec<Admitted>> = (1..4).map(|uid| admit(&shares, uid, 2)).collect();
+    let held: Vec<Vec<AdmittedConnection>> = (1..4).map(|uid| admit(&shares, uid, 2)).collect();
     assert!(shares.admit(&peer(1)).is_none());
     assert!(held.iter().all(|one| open(one) == 2));
 }
@@ -126,9 +126,10 @@ fn the_networks_of_one_address_block_count_together() {
         Peer::disconnected(Identity::of_address(IpAddr::V6(ip)), false)
     };
     // One site with a network for each connection, and a client elsewhere with two.
-    let site: Vec<Admitted> = (0..4).filter_map(|n| shares.admit(&host(n, 1))).collect();
-    let elsewhere: Vec<Admitted> = (0..2).filter_map(|_| shares.admit(&host(0, 2))).collect();
-    let more: Vec<Admitted> = (100..200)
+    let site: Vec<AdmittedConnection> = (0..4).filter_map(|n| shares.admit(&host(n, 1))).collect();
+    let elsewhere: Vec<AdmittedConnection> =
+        (0..2).filter_map(|_| shares.admit(&host(0, 2))).collect();
+    let more: Vec<AdmittedConnection> = (100..200)
         .filter_map(|n| shares.admit(&host(n, 1)))
         .collect();
     assert_eq!((open(&elsewhere), open(&site), open(&more)), (2, 0, 4));
@@ -158,7 +159,7 @@ proptest! {
     #[test]
     fn bounds_hold_and_each_client_gets_a_share(steps in prop::collection::vec((0_u32..12, any::<bool>()), 1..200)) {
         let shares = shares();
-        let mut held: Vec<(u32, Admitted)> = Vec::new();
+        let mut held: Vec<(u32, AdmittedConnection)> = Vec::new();
         for (uid, ends) in steps {
             if ends {
                 if let Some(at) = held.iter().position(|(owner, _)| *owner == uid) {
@@ -184,17 +185,17 @@ fn readers_of_one_user_leave_places_to_others() {
     let shares = shares();
     let [one, another, third, root] =
         [12345, 12346, 12347, 0].map(|uid| shares.admit(&peer(uid)).unwrap());
-    let take = |from: &Admitted| -> Vec<(Reservation, Ending)> {
+    let take = |from: &AdmittedConnection| -> Vec<(Reservation, Cancellation)> {
         let reservations = (0..100).map_while(|_| {
-            let ending = Ending::default();
-            Some((from.stream(&ending)?, ending))
+            let cancellation = Cancellation::default();
+            Some((from.stream(&cancellation)?, cancellation))
         });
         reservations.collect()
     };
-    let asked = |reservations: &[(Reservation, Ending)]| -> usize {
+    let asked = |reservations: &[(Reservation, Cancellation)]| -> usize {
         reservations
             .iter()
-            .filter(|(_, ending)| ending.is_asked())
+            .filter(|(_, cancellation)| cancellation.is_asked())
             .count()
     };
     let held = take(&one);
@@ -214,16 +215,16 @@ fn readers_of_one_user_leave_places_to_others() {
 #[tokio::test]
 async fn answers_that_wait_are_bounded_too() {
     let client = Arc::new(shares().admit(&peer(1)).unwrap());
-    let first = client.answer(4, &Ending::default()).await.unwrap();
+    let first = client.answer(4, &Cancellation::default()).await.unwrap();
     let waiting: Vec<_> = (0..4)
         .map(|_| {
             let client = Arc::clone(&client);
-            tokio::spawn(async move { client.answer(1, &Ending::default()).await })
+            tokio::spawn(async move { client.answer(1, &Cancellation::default()).await })
         })
         .collect();
     tokio::task::yield_now().await;
     assert!(waiting.iter().all(|one| !one.is_finished()));
-    let refused = client.answer(1, &Ending::default()).await;
+    let refused = client.answer(1, &Cancellation::default()).await;
     assert!(refused.is_none(), "one client's share of those that wait");
     drop(first);
     for one in waiting {

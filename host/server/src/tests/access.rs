@@ -5,7 +5,7 @@ use crate::{
     Access, Token,
     peer::{Identity, Peer},
     router::router,
-    routes::{Right, routes},
+    routes::{Permission, routes},
     test_backend::{Fake, app},
 };
 use axum::{Router, body::Body};
@@ -51,10 +51,10 @@ async fn routes_ask_for_the_token_as_their_rights_say() {
         let server = server(require_token);
         for route in routes(true) {
             // Its check panics, which is another test.
-            let needs = match route.right {
-                Right::Alive => false,
-                Right::Read | Right::Code => require_token,
-                Right::Write => true,
+            let needs = match route.permission {
+                Permission::Alive => false,
+                Permission::Read | Permission::Code => require_token,
+                Permission::Write => true,
             };
             for (authorization, allowed) in [
                 (None, !needs),
@@ -72,7 +72,7 @@ async fn routes_ask_for_the_token_as_their_rights_say() {
                     assert!(got.text().starts_with(r#"{"code":{},"message":""#));
                 }
                 // Bringing code in takes more than a token.
-                if route.right == Right::Code && allowed {
+                if route.permission == Permission::Code && allowed {
                     assert_eq!(got.status, 403, "{place}");
                 }
             }

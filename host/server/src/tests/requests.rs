@@ -4,7 +4,7 @@ use super::{ask_router, ask_with, peer, post};
 use crate::{
     limits,
     router::router,
-    shares::{Bounds, Portions, Shares},
+    shares::{Bounds, Quota, Shares},
     test_backend::{Fake, NOW, XID, app},
 };
 use axum::body::{Body, to_bytes};
@@ -242,7 +242,7 @@ async fn large_answers_that_nobody_reads_keep_further_ones_waiting() {
         ..Fake::default()
     }));
     app.queue_time = Duration::from_millis(20);
-    let room = Portions {
+    let room = Quota {
         all: 2 << 20,
         others: 2 << 20,
         each: 2 << 20,

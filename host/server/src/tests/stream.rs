@@ -11,15 +11,15 @@ use tower::ServiceExt as _;
 
 use super::peer;
 use crate::{
+    cancellation::Cancellation,
     component::feed::{Change, ChangeId, ChangeKind},
-    ending::Ending,
     limits::{PORT, STALL_TIME},
     model::{Event, Health, HealthState},
     node::socket_owner::own_uid,
     peer::{Identity, Peer},
     reservations::Reservation,
     router::{App, router},
-    shares::{Bounds, Portions, Shares},
+    shares::{Bounds, Quota, Shares},
     test_backend::{Fake, NOW, app},
 };
 
@@ -101,8 +101,8 @@ async fn ask_over(
     }
     let mut request = request.body(Body::empty()).unwrap();
     request.extensions_mut().insert(peer(own_uid()));
-    let ending = Ending::of_this_task(connection);
-    request.extensions_mut().insert(ending);
+    let cancellation = Cancellation::of_this_task(connection);
+    request.extensions_mut().insert(cancellation);
     router(app.clone()).oneshot(request).await.unwrap()
 }
 
@@ -214,7 +214,7 @@ async fn places_are_bounded_and_come_back() {
 /// Returns an app whose streams have one place, for anybody.
 fn with_one_place() -> App {
     let (mut app, _, _) = live(16);
-    let one = Portions {
+    let one = Quota {
         all: 1,
         others: 1,
         each: 1,
@@ -230,7 +230,7 @@ fn with_one_place() -> App {
 fn newcomer(app: &App) -> Option<Reservation> {
     let peer = Peer::disconnected(Identity::User(12345), false);
     let admitted = app.shares.admit(&peer).unwrap();
-    admitted.stream(&Ending::default())
+    admitted.stream(&Cancellation::default())
 }
 
 #[tokio::test]

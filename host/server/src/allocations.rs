@@ -6,25 +6,25 @@ use std::{
 };
 
 use super::{
-    fair_queue::{Holder, Portions},
+    fair_queue::{Holder, Quota},
     peer::Identity,
 };
 
 /// Clients that count together; `None` for root and gpud's own user.
 type Group = Option<Identity>;
 
-/// The parts that are held of one thing.
+/// The allocated parts of one resource.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct Allocations {
     /// By number. Older parts have smaller numbers.
-    parts: BTreeMap<u64, Part>,
+    parts: BTreeMap<u64, Allocation>,
     numbers: u64,
     held: UsedSpace,
     by_client: HashMap<Identity, usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct Allocation {
     holder: Option<Holder>,
     size: usize,
 }
@@ -37,7 +37,7 @@ struct UsedSpace {
     by_group: HashMap<Group, usize>,
 }
 
-impl Part {
+impl Allocation {
     fn group(&self) -> Group {
         group_of(self.holder)
     }
@@ -48,7 +48,7 @@ fn group_of(holder: Option<Holder>) -> Group {
 }
 
 impl UsedSpace {
-    fn add(&mut self, part: Part) {
+    fn add(&mut self, part: Allocation) {
         self.all += part.size;
         if part.holder.is_some() {
             self.others += part.size;
@@ -56,7 +56,7 @@ impl UsedSpace {
         *self.by_group.entry(part.group()).or_default() += part.size;
     }
 
-    fn remove(&mut self, part: Part) {
+    fn remove(&mut self, part: Allocation) {
         self.all = self.all.saturating_sub(part.size);
         if part.holder.is_some() {
             self.others = self.others.saturating_sub(part.size);
@@ -75,10 +75,10 @@ impl UsedSpace {
     }
 }
 
-impl Room {
+impl Allocations {
     /// Adds a part and returns its number.
     pub(super) fn add(&mut self, holder: Option<Holder>, size: usize) -> u64 {
-        let part = Part { holder, size };
+        let part = Allocation { holder, size };
         let number = self.numbers;
         self.numbers += 1;
         self.parts.insert(number, part);
@@ -113,18 +113,17 @@ impl Room {
         &self,
         holder: Option<Holder>,
         size: usize,
-        portions: Portions,
+        quota: Quota,
     ) -> Option<Vec<u64>> {
         if let Some(Holder { identity, .. }) = holder {
             let own = self.by_client.get(&identity).copied().unwrap_or_default();
-            if own.saturating_add(size) > portions.each {
+            if own.saturating_add(size) > quota.each {
                 return None;
             }
         }
-        let is_full = |held: &UsedSpace| held.all.saturating_add(size) > portions.all;
-        let is_full_of_others = |held: &UsedSpace| {
-            holder.is_some() && held.others.saturating_add(size) > portions.others
-        };
+        let is_full = |held: &UsedSpace| held.all.saturating_add(size) > quota.all;
+        let is_full_of_others =
+            |held: &UsedSpace| holder.is_some() && held.others.saturating_add(size) > quota.others;
         let mut leaving = Vec::new();
         if !is_full(&self.held) && !is_full_of_others(&self.held) {
             return Some(leaving);
@@ -154,8 +153,8 @@ impl Room {
     }
 
     /// Returns the parts of each group, the oldest first.
-    fn by_age(&self) -> HashMap<Group, VecDeque<(u64, Part)>> {
-        let mut by_age: HashMap<Group, VecDeque<(u64, Part)>> = HashMap::new();
+    fn by_age(&self) -> HashMap<Group, VecDeque<(u64, Allocation)>> {
+        let mut by_age: HashMap<Group, VecDeque<(u64, Allocation)>> = HashMap::new();
         for (number, part) in &self.parts {
             let parts = by_age.entry(part.group()).or_default();
             parts.push_back((*number, *part));

@@ -1,4 +1,4 @@
-//! Where the API is reached: the port, its certificate and token, and the Unix socket.
+//! Opens the port of the API, its certificate and token, and the Unix socket.
 
 use std::{
     io,
@@ -16,18 +16,18 @@ use crate::{
         Node,
         local_socket::{BoundSocket, LocalSocket},
     },
-    server::{self, Access, Backend, Entrances, Serving, Sites, Token},
+    server::{self, Access, Backend, Listeners, Serving, Sites, Token},
 };
 
-/// The port of the API, which nothing serves yet.
-pub struct Entrance {
+/// The bound port of the API, before it is served.
+pub struct ApiPort {
     listener: TcpListener,
     serving: Serving,
     /// Address of the page; empty if the port is not known.
     pub page: String,
 }
 
-impl Entrance {
+impl ApiPort {
     /// Opens the port, and reads or makes its certificate.
     ///
     /// # Errors
@@ -117,11 +117,11 @@ impl Entrance {
         backend: Arc<dyn Backend>,
         shutdown: CancellationToken,
     ) {
-        let entrances = Entrances {
+        let listeners = Listeners {
             port: self.listener,
             local_socket,
         };
-        server::serve(entrances, self.serving, backend, shutdown).await;
+        server::serve(listeners, self.serving, backend, shutdown).await;
     }
 }
 

@@ -7,16 +7,16 @@ tokio::task_local! {
     static STREAM: CancellationToken;
 }
 
-/// The ways to end one answer, from the gentlest to the last.
+/// Ends one answer early, in steps from the gentlest to the last.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ending {
+pub(super) struct Cancellation {
     asked: CancellationToken,
     stream: CancellationToken,
     connection: CancellationToken,
     is_http2: bool,
 }
 
-impl Ending {
+impl Cancellation {
     /// Returns how the answer to the request that this task serves is ended. Over HTTP/1.1 its end is that of the connection.
     pub(super) fn of_this_task(connection: &CancellationToken) -> Self {
         let stream = STREAM.try_with(CancellationToken::clone).ok();
@@ -54,18 +54,18 @@ impl Ending {
     }
 
     /// Takes a step to end the answer.
-    pub(super) fn take(&self, step: Step) {
+    pub(super) fn take(&self, step: CancelStep) {
         match step {
-            Step::Ask => self.asked.cancel(),
-            Step::EndStream => self.stream.cancel(),
-            Step::CutConnection => self.connection.cancel(),
+            CancelStep::Ask => self.asked.cancel(),
+            CancelStep::EndStream => self.stream.cancel(),
+            CancelStep::CutConnection => self.connection.cancel(),
         }
     }
 }
 
 /// A step to end an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum CancelStep {
     /// It may finish what it is writing. An answer that cannot be asked is ended.
     Ask,
     /// Its HTTP/2 stream is reset; an HTTP/1.1 connection is closed.
@@ -74,7 +74,7 @@ pub(super) enum Step {
     CutConnection,
 }
 
-impl Step {
+impl CancelStep {
     /// Returns the step that follows where this one did not help.
     pub(super) fn next(self) -> Option<Self> {
         match self {
@@ -85,7 +85,7 @@ impl Step {
     }
 }
 
-/// Runs each HTTP/2 stream as a task that [`Ending`] can end. A stream whose task is dropped is reset, and what waits in it
+/// Runs each HTTP/2 stream as a task that [`Cancellation`] can end. A stream whose task is dropped is reset, and what waits in it
 /// is thrown away.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamExecutor;
@@ -117,41 +117,45 @@ mod tests {
     #[tokio::test]
     async fn a_stream_is_ended_alone_and_a_connection_without_streams_as_a_whole() {
         let connection = CancellationToken::new();
-        let plain = Ending::of_this_task(&connection);
+        let plain = Cancellation::of_this_task(&connection);
         assert!(!plain.is_http2());
-        let (tell, ending) = oneshot::channel();
+        let (tell, cancellation) = oneshot::channel();
         let (held, dropped) = oneshot::channel::<()>();
         StreamExecutor.execute({
             let connection = connection.clone();
             async move {
                 let _held = held;
-                let _ = tell.send(Ending::of_this_task(&connection));
+                let _ = tell.send(Cancellation::of_this_task(&connection));
                 std::future::pending::<()>().await;
             }
         });
-        let stream: Ending = ending.await.unwrap();
+        let stream: Cancellation = cancellation.await.unwrap();
         assert!(stream.is_http2());
-        stream.take(Step::EndStream);
+        stream.take(CancelStep::EndStream);
         assert!(dropped.await.is_err(), "what it held is dropped");
         assert!(!connection.is_cancelled() && !plain.is_asked());
-        plain.take(Step::EndStream);
+        plain.take(CancelStep::EndStream);
         assert!(connection.is_cancelled());
     }
 
     #[test]
     fn an_answer_that_can_be_asked_is_not_ended_at_once() {
         let connection = CancellationToken::new();
-        let ending = Ending::of_this_task(&connection).asking_first();
-        ending.take(Step::Ask);
-        assert!(ending.is_asked() && !connection.is_cancelled());
-        let steps = [Step::Ask, Step::EndStream, Step::CutConnection];
+        let cancellation = Cancellation::of_this_task(&connection).asking_first();
+        cancellation.take(CancelStep::Ask);
+        assert!(cancellation.is_asked() && !connection.is_cancelled());
+        let steps = [
+            CancelStep::Ask,
+            CancelStep::EndStream,
+            CancelStep::CutConnection,
+        ];
         assert_eq!(
-            steps.map(Step::next),
+            steps.map(CancelStep::next),
             [Some(steps[1]), Some(steps[2]), None]
         );
         // One that cannot be asked.
-        let ending = Ending::of_this_task(&connection);
-        ending.take(Step::Ask);
+        let cancellation = Cancellation::of_this_task(&connection);
+        cancellation.take(CancelStep::Ask);
         assert!(connection.is_cancelled());
     }
 }
