@@ -2,8 +2,7 @@
 """Fails where two types of one crate have the same name: `names.py`.
 
 A reader who searches for a type should find one definition. Each test, bench and example is a crate of its own. The
-list below has the names that were there twice before this rule, and the ones that a convention repeats on purpose: take
-a line out when its types have other names, and add none.
+list below has the names that a convention repeats on purpose.
 """
 
 import re
@@ -14,13 +13,6 @@ import words
 
 # Names that a module repeats by design: each kind of export has its `Settings`, each part of the daemon its `Options`.
 CONVENTIONS = {"host/exports": {"Settings"}, "host": {"Options"}, "xtask": {"Options"}}
-# By folder. A crate below the folder may have them, too.
-FORMER: dict[str, set[str]] = {
-    "host": {"Answer", "Difference", "Document", "Form", "Outcome", "Record", "Request", "Row", "Step", "Verdict", "Version", "View"},
-    "host/exports": {"BoxError"},
-    "host/exports/tests/real": {"ReceivedRequest", "Respond"},
-    "host/script": {"Fault"},
-}
 
 TYPE = re.compile(r"^([ \t]*)(?:pub(?:\([^)]*\))? +)?(?:unsafe +)?(struct|enum|trait|union|type) +([A-Z]\w*)", re.MULTILINE)
 
@@ -41,9 +33,8 @@ def types(text: str) -> list[str]:
 
 
 def known(root: str, name: str) -> bool:
-    """Whether a repeated name is in one of the lists."""
-    lists = [*FORMER.items(), *CONVENTIONS.items()]
-    return any(name in names and f"{root}/".startswith(f"{folder}/") for folder, names in lists)
+    """Whether a convention repeats this name."""
+    return any(name in names and f"{root}/".startswith(f"{folder}/") for folder, names in CONVENTIONS.items())
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ pub enum NameError {
     },
 }
 
-type BoxError = Box<dyn Error + Send + Sync>;
+type LookUpError = Box<dyn Error + Send + Sync>;
 type Resolved = Result<Vec<IpAddr>, String>;
 type LookUp = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
@@ -196,7 +196,7 @@ impl Resolve for Names {
             let with_port = |address| SocketAddr::new(address, 0);
             found
                 .map(|found| Box::new(found.into_iter().map(with_port)) as Addrs)
-                .map_err(|error| Box::new(error) as BoxError)
+                .map_err(|error| Box::new(error) as LookUpError)
         })
     }
 }

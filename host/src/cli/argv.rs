@@ -28,9 +28,9 @@ pub enum Request {
     Version,
 }
 
-/// Why the words make no sense.
+/// Why a command line is invalid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misuse {
+pub enum UsageError {
     /// There is no such command.
     #[error("No help topic for '{0}'")]
     UnknownCommand(String),
@@ -45,7 +45,7 @@ pub enum Misuse {
 }
 
 /// Reads the words after the program's name. `root` must be built.
-pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
+pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, UsageError> {
     let mut words = words.into_iter().peekable();
     let Some(first) = words.next() else {
         return Ok(Request::Help(Vec::new()));
@@ -57,7 +57,7 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
         _ => {}
     }
     if let Some(flag) = flag_name(&first) {
-        return Err(Misuse::Flag {
+        return Err(UsageError::Flag {
             command: Vec::new(),
             message: format!("flag provided but not defined: -{flag}"),
         });
@@ -88,7 +88,7 @@ pub fn respell(root: &Command, words: Vec<String>) -> Result<Request, Misuse> {
         Ok(Some(flags)) => flags,
         Ok(None) => return Ok(Request::Help(path)),
         Err(message) => {
-            return Err(Misuse::Flag {
+            return Err(UsageError::Flag {
                 command: path,
                 message,
             });
@@ -162,7 +162,7 @@ fn names_command(command: &Command, word: Option<&String>) -> bool {
 }
 
 /// The path of the command that these words name, as far as there are words.
-fn topic(root: &Command, words: impl Iterator<Item = String>) -> Result<Vec<String>, Misuse> {
+fn topic(root: &Command, words: impl Iterator<Item = String>) -> Result<Vec<String>, UsageError> {
     let mut path = Vec::new();
     let mut command = root;
     for word in words {
@@ -175,9 +175,9 @@ fn topic(root: &Command, words: impl Iterator<Item = String>) -> Result<Vec<Stri
     Ok(path)
 }
 
-fn known<'a>(root: &'a Command, name: &str) -> Result<&'a Command, Misuse> {
+fn known<'a>(root: &'a Command, name: &str) -> Result<&'a Command, UsageError> {
     root.find_subcommand(name)
-        .ok_or_else(|| Misuse::UnknownCommand(name.to_owned()))
+        .ok_or_else(|| UsageError::UnknownCommand(name.to_owned()))
 }
 
 /// What follows the one or two dashes; `None` for anything that is no flag (`-` alone is none).
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use crate::cli::commands;
 
-    fn read(line: &str) -> Result<Request, Misuse> {
+    fn read(line: &str) -> Result<Request, UsageError> {
         let mut root = commands::root();
         root.build();
         let words = line.split('|').filter(|word| !word.is_empty());

@@ -29,11 +29,11 @@ pub struct NfsGroup {
 pub fn expected_ports(flag: &str, text: &str) -> Result<ExpectedPorts, String> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
-    struct Document {
+    struct PortsDocument {
         at_least_ports: i64,
         at_least_rate: i64,
     }
-    let document: Document = parse('{', text).map_err(|why| invalid(flag, &why))?;
+    let document: PortsDocument = parse('{', text).map_err(|why| invalid(flag, &why))?;
     Ok(ExpectedPorts {
         at_least_ports: not_negative(document.at_least_ports),
         at_least_rate: not_negative(document.at_least_rate),
@@ -44,10 +44,10 @@ pub fn expected_ports(flag: &str, text: &str) -> Result<ExpectedPorts, String> {
 pub fn expected_links(flag: &str, text: &str) -> Result<u32, String> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
-    struct Document {
+    struct LinksDocument {
         at_least_gpus_with_all_links_feature_enabled: i64,
     }
-    let document: Document = parse('{', text).map_err(|why| invalid(flag, &why))?;
+    let document: LinksDocument = parse('{', text).map_err(|why| invalid(flag, &why))?;
     Ok(not_negative(
         document.at_least_gpus_with_all_links_feature_enabled,
     ))
@@ -77,7 +77,7 @@ pub fn nfs_groups(flag: &str, text: &str) -> Result<Vec<NfsGroup>, String> {
 pub fn thresholds(kind: &str, text: &str) -> Result<BTreeMap<u32, u32>, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Document {
+    struct ThresholdsDocument {
         #[serde(default)]
         overrides: BTreeMap<String, Override>,
     }
@@ -88,7 +88,7 @@ pub fn thresholds(kind: &str, text: &str) -> Result<BTreeMap<u32, u32>, String> 
         reboot_threshold: i64,
     }
     let invalid = |why: String| format!("invalid {kind} thresholds: {why}");
-    let document: Document = parse('{', text).map_err(invalid)?;
+    let document: ThresholdsDocument = parse('{', text).map_err(invalid)?;
     let mut by_code = BTreeMap::new();
     for (code, given) in document.overrides {
         let code = code.parse::<u32>().map_err(|_| {

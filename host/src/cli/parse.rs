@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::ContextKind;
 
 use super::{
-    argv::{Misuse, Request, respell},
+    argv::{Request, UsageError, respell},
     command::{Invocation, Plan, PlanError},
     commands,
     exit::{Exit, Stderr},
@@ -26,7 +26,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         .map(OsString::into_string)
         .collect::<Result<_, _>>()
         .map_err(|word| Exit::failure(format!("argument {word:?} is not valid UTF-8")))?;
-    let (argv, ignored) = match respell(&root, words).map_err(|misuse| refuse(&mut root, misuse))? {
+    let (argv, ignored) = match respell(&root, words).map_err(|error| refuse(&mut root, error))? {
         Request::Command { argv, ignored } => (argv, ignored),
         Request::Help(topic) => return Err(Exit::success(help(&mut root, &topic))),
         Request::Version => return Err(Exit::success(format!("{}\n", version::line()))),
@@ -37,7 +37,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
         .take_while(|word| !word.starts_with('-'))
         .cloned()
         .collect();
-    let flag = |error: &clap::Error| Misuse::Flag {
+    let flag = |error: &clap::Error| UsageError::Flag {
         command: path.clone(),
         message: describe(error),
     };
@@ -48,7 +48,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Invocation, Exi
     let chosen = chosen.and_then(|(name, matches)| Some((commands::find(name)?, matches)));
     let (command, matches) = chosen.ok_or_else(|| {
         let name = path.first().cloned().unwrap_or_default();
-        refuse(&mut root, Misuse::UnknownCommand(name))
+        refuse(&mut root, UsageError::UnknownCommand(name))
     })?;
     let mut notes: Vec<_> = ignored
         .iter()
@@ -104,14 +104,14 @@ fn help(root: &mut clap::Command, path: &[String]) -> String {
     }
 }
 
-fn refuse(root: &mut clap::Command, misuse: Misuse) -> Exit {
-    match misuse {
-        Misuse::UnknownCommand(_) => Exit {
+fn refuse(root: &mut clap::Command, error: UsageError) -> Exit {
+    match error {
+        UsageError::UnknownCommand(_) => Exit {
             code: 3,
             stdout: String::new(),
-            stderr: Stderr::Line(misuse.to_string()),
+            stderr: Stderr::Line(error.to_string()),
         },
-        Misuse::Flag { command, message } => {
+        UsageError::Flag { command, message } => {
             let usage = match command.is_empty() {
                 false => "Incorrect Usage:",
                 true => "Incorrect Usage.",

@@ -140,7 +140,7 @@ impl Table {
 
     /// The cells wrapped: for each column the most columns of a line, and of a word.
     fn cells(&self, limits: impl Fn(usize) -> (usize, usize)) -> Cells {
-        let wrapped = |row: &Vec<String>| -> Row {
+        let wrapped = |row: &Vec<String>| -> WrappedRow {
             let cells = row.iter().enumerate();
             cells
                 .map(|(column, cell)| {
@@ -150,7 +150,7 @@ impl Table {
                 .collect()
         };
         let header = wrapped(&self.header);
-        let rows: Vec<Row> = self.rows.iter().map(wrapped).collect();
+        let rows: Vec<WrappedRow> = self.rows.iter().map(wrapped).collect();
         let mut widths = Vec::new();
         for row in rows.iter().chain([&header]) {
             for (column, lines) in row.iter().enumerate() {
@@ -170,12 +170,12 @@ impl Table {
 }
 
 /// The lines of each cell of a row.
-type Row = Vec<Vec<String>>;
+type WrappedRow = Vec<Vec<String>>;
 
 /// A table whose cells are wrapped.
 struct Cells {
-    header: Row,
-    rows: Vec<Row>,
+    header: WrappedRow,
+    rows: Vec<WrappedRow>,
     widths: Vec<usize>,
 }
 

@@ -5,11 +5,11 @@ use super::{
     exit::{Exit, Stderr},
 };
 
-/// There is nothing to do here; the command says why and succeeds.
+/// A command with no effect here: it prints the reason and succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unneeded(pub &'static str);
+pub struct NothingToDo(pub &'static str);
 
-impl Action for Unneeded {
+impl Action for NothingToDo {
     async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
         Ok(Exit {
             stderr: Stderr::Line(self.0.to_owned()),
@@ -18,7 +18,7 @@ impl Action for Unneeded {
     }
 }
 
-/// This build cannot do it; the command says why and fails.
+/// A command that this build cannot carry out: it prints the reason and fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable(pub &'static str);
 

@@ -14,7 +14,7 @@ use gpud_exports::{
 };
 use tokio::sync::{mpsc::Receiver, oneshot::Sender};
 
-use super::Exporting;
+use super::DaemonExports;
 use crate::{
     component::{Component, Registry, troubles},
     node::{
@@ -140,18 +140,18 @@ impl First {
     pub(super) async fn read(
         file: Option<PathBuf>,
         further: &[ExportConfig],
-        exporting: &Exporting,
+        daemon: &DaemonExports,
     ) -> Self {
         let Some(path) = file else {
-            exporting.exports.apply(further.to_vec()).await;
+            daemon.exports.apply(further.to_vec()).await;
             return Self { stamp: None };
         };
         let stamp = look(&path).await;
         match stamp {
-            None => exporting.exports.apply(further.to_vec()).await,
+            None => daemon.exports.apply(further.to_vec()).await,
             Some(_) => {
-                if !apply(exporting, &path, further, "nothing of it is used").await {
-                    exporting.exports.apply(further.to_vec()).await;
+                if !apply(daemon, &path, further, "nothing of it is used").await {
+                    daemon.exports.apply(further.to_vec()).await;
                 }
             }
         }
@@ -162,7 +162,7 @@ impl First {
 /// Applies edits for ever. Each item of `hurry` asks for a look at once, and is answered when an edit that is there has
 /// been applied or refused.
 pub(super) async fn follow(
-    exporting: Arc<Exporting>,
+    daemon: Arc<DaemonExports>,
     file: Option<PathBuf>,
     further: Vec<ExportConfig>,
     first: First,
@@ -191,19 +191,19 @@ pub(super) async fn follow(
             false => LOOK,
         };
         before = now;
-        let again = asked.is_some() && is_in_trouble(&exporting.registry);
+        let again = asked.is_some() && is_in_trouble(&daemon.registry);
         if (now == applied && !again) || !settled {
             continue;
         }
         applied = now;
         if now.is_none() {
             tracing::info!("{} is gone: its exports end", path.display());
-            exporting.exports.apply(further.clone()).await;
-            show_trouble(&exporting.registry, None);
+            daemon.exports.apply(further.clone()).await;
+            show_trouble(&daemon.registry, None);
             continue;
         }
         let refused = "the exports of before still run";
-        if apply(&exporting, &path, &further, refused).await {
+        if apply(&daemon, &path, &further, refused).await {
             tracing::info!("{} was read again", path.display());
         }
     }
@@ -212,7 +212,7 @@ pub(super) async fn follow(
 /// Runs the exports of the file. Returns false where the file has an error: the present exports go on, and a component
 /// shows the error.
 async fn apply(
-    exporting: &Exporting,
+    daemon: &DaemonExports,
     path: &Path,
     further: &[ExportConfig],
     otherwise: &str,
@@ -223,14 +223,14 @@ async fn apply(
     let configs = read.and_then(|configs| with_further(configs, further));
     match configs {
         Ok(configs) => {
-            exporting.exports.apply(configs).await;
-            show_trouble(&exporting.registry, None);
+            daemon.exports.apply(configs).await;
+            show_trouble(&daemon.registry, None);
             true
         }
         Err(problem) => {
             let problem = format!("the file of exports is wrong, {otherwise}: {problem}");
             tracing::error!("{problem}");
-            show_trouble(&exporting.registry, Some(problem));
+            show_trouble(&daemon.registry, Some(problem));
             false
         }
     }

@@ -3,9 +3,9 @@
 //! One task turns changes of the feed into records, one follows the file of exports, and one shows each export
 //! as the component `export-NAME` and in the metrics. None of them is waited for by a check.
 
+mod feed_reader;
 mod file;
 mod metrics;
-mod pump;
 mod records;
 mod shown;
 mod snapshot;
@@ -52,8 +52,8 @@ impl Options {
     }
 }
 
-/// The exports of a daemon, with their sources.
-struct Exporting {
+/// The exports of a daemon, with the sources that feed them.
+struct DaemonExports {
     exports: Exports,
     registry: Arc<Registry>,
     services: Arc<Services>,
@@ -118,32 +118,32 @@ pub async fn start(
     );
     environment.machine = machine(&services.node).await;
     environment.metrics = Some(Arc::new(metrics::SeriesSource::new(&registry, &services)));
-    let exporting = Arc::new(Exporting {
+    let daemon = Arc::new(DaemonExports {
         exports: Exports::new(environment.clone()),
         registry,
         services,
     });
     // Subscribed to before anything is checked, so that nothing is missed.
-    let feed = exporting.services.feed.subscribe(None);
-    let first = file::First::read(options.file.clone(), &options.further, &exporting).await;
+    let feed = daemon.services.feed.subscribe(None);
+    let first = file::First::read(options.file.clone(), &options.further, &daemon).await;
     let healths = environment.spool_folder;
-    let pump = pump::run(Arc::clone(&exporting), environment.node, healths, feed);
+    let read_feed = feed_reader::run(Arc::clone(&daemon), environment.node, healths, feed);
     let (look, hurry) = tokio::sync::mpsc::channel(1);
     let follow = file::follow(
-        Arc::clone(&exporting),
+        Arc::clone(&daemon),
         options.file,
         options.further,
         first,
         hurry,
     );
-    let show = shown::run(Arc::clone(&exporting));
+    let show = shown::run(Arc::clone(&daemon));
     let until = shutdown.clone();
     tasks.spawn(async move {
         tokio::select! {
             () = until.cancelled() => {}
-            _ = async { tokio::join!(pump, follow, show) } => {}
+            _ = async { tokio::join!(read_feed, follow, show) } => {}
         }
-        exporting.exports.stop().await;
+        daemon.exports.stop().await;
     });
     Ok(look)
 }

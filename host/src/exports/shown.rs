@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use gpud_exports::{ExportStatus, Health as ExportHealth, MetricView, status::InventoryCounts};
 
-use super::Exporting;
+use super::DaemonExports;
 use crate::{
     component::Component,
     metrics::{self, MetricError, own},
@@ -21,30 +21,30 @@ struct ExportComponent {
 }
 
 /// Shows all exports for ever.
-pub(super) async fn run(exporting: Arc<Exporting>) {
+pub(super) async fn run(daemon: Arc<DaemonExports>) {
     let mut shown: BTreeMap<String, ExportComponent> = BTreeMap::new();
     loop {
-        let statuses = exporting.exports.statuses();
+        let statuses = daemon.exports.statuses();
         let any = !statuses.is_empty() || !shown.is_empty();
-        show(&exporting, &mut shown, &statuses).await;
+        show(&daemon, &mut shown, &statuses).await;
         // Nothing appears in the metrics where nothing is exported.
-        if any && let Err(error) = record(&exporting, &statuses) {
+        if any && let Err(error) = record(&daemon, &statuses) {
             tracing::warn!("{error}");
         }
         if any {
             tokio::time::sleep(LOOK).await;
         } else {
-            exporting.exports.wait_for_any().await;
+            daemon.exports.wait_for_any().await;
         }
     }
 }
 
 async fn show(
-    exporting: &Exporting,
+    daemon: &DaemonExports,
     shown: &mut BTreeMap<String, ExportComponent>,
     statuses: &[ExportStatus],
 ) {
-    let registry = &exporting.registry;
+    let registry = &daemon.registry;
     shown.retain(|name, old| {
         let is_there = statuses.iter().any(|status| status.name == *name);
         if !is_there {
@@ -53,7 +53,7 @@ async fn show(
         }
         is_there
     });
-    let now = exporting.services.node.clock.now_ms();
+    let now = daemon.services.node.clock.now_ms();
     for status in statuses {
         let (health, reason) = status.view.verdict(now);
         let reason = format!("{} to {}: {reason}", status.kind, status.target);
@@ -78,7 +78,7 @@ async fn show(
                 ExportHealth::Healthy => Health::Healthy,
                 _ => Health::Degraded,
             };
-            let services = &exporting.services;
+            let services = &daemon.services;
             known.component.show(services, health, &reason).await;
             known.reason = reason;
         }
@@ -86,9 +86,9 @@ async fn show(
 }
 
 /// Puts the counters of all exports into the metrics.
-fn record(exporting: &Exporting, statuses: &[ExportStatus]) -> Result<(), MetricError> {
-    let metrics = &exporting.services.metrics;
-    let now = exporting.services.node.clock.now_ms();
+fn record(daemon: &DaemonExports, statuses: &[ExportStatus]) -> Result<(), MetricError> {
+    let metrics = &daemon.services.metrics;
+    let now = daemon.services.node.clock.now_ms();
     let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let (mut lags, mut queued) = (Vec::new(), Vec::new());
     for ExportStatus { name, view, .. } in statuses {

@@ -6,7 +6,7 @@ use gpud_exports::{
     ComponentHealth, GpuIdentity, Health, HealthView, Inventory, NodeIdentity, Snapshot,
 };
 
-use super::{Exporting, records};
+use super::{DaemonExports, records};
 use crate::{model::HealthState, node::nvml};
 
 /// A state by component, name and subject.
@@ -20,19 +20,19 @@ pub(super) struct Snapshots {
 
 impl Snapshots {
     /// Takes a picture of all components that apply to this machine.
-    pub(super) fn take(&mut self, exporting: &Exporting, node: &NodeIdentity) -> Snapshot {
-        let now = exporting.services.node.clock.now_ms();
-        let inventory = exporting.services.node.nvml.inventory();
+    pub(super) fn take(&mut self, daemon: &DaemonExports, node: &NodeIdentity) -> Snapshot {
+        let now = daemon.services.node.clock.now_ms();
+        let inventory = daemon.services.node.nvml.inventory();
         let gpus = inventory.as_deref();
         let mut seen = BTreeMap::new();
         let mut components = Vec::new();
-        for component in exporting.registry.all() {
+        for component in daemon.registry.all() {
             if !component.is_supported() {
                 continue;
             }
             let name = component.name();
             let states = component.states(now);
-            let states = exporting.services.with_own_trouble(name, states);
+            let states = daemon.services.with_own_trouble(name, states);
             let states = states.into_iter().map(|state| {
                 let mut view = view(state, name, gpus);
                 let key = (name.to_owned(), view.name.clone(), view.subject.clone());

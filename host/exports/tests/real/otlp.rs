@@ -37,7 +37,7 @@ use crate::server::{AnyFile, Bench, closed_port, configs, eventually, node, reco
 
 /// A request, unpacked.
 #[derive(Debug, Clone)]
-struct ReceivedRequest {
+struct ReceivedExport {
     path: String,
     version: Version,
     headers: HeaderMap,
@@ -54,19 +54,19 @@ enum Answer {
     Fails(u32, StatusCode, Option<u64>),
 }
 
-type Respond = dyn Fn(&ReceivedRequest) -> Answer + Send + Sync;
+type RespondToExport = dyn Fn(&ReceivedExport) -> Answer + Send + Sync;
 
 #[derive(Clone)]
 struct Receiver {
     port: u16,
-    got: Arc<Mutex<Vec<ReceivedRequest>>>,
-    respond: Arc<Respond>,
+    got: Arc<Mutex<Vec<ReceivedExport>>>,
+    respond: Arc<RespondToExport>,
 }
 
 impl Receiver {
     async fn start(
         port: u16,
-        respond: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
+        respond: impl Fn(&ReceivedExport) -> Answer + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let receiver = Self {
@@ -79,13 +79,13 @@ impl Receiver {
         receiver
     }
 
-    fn got(&self, path: &str) -> Vec<ReceivedRequest> {
+    fn got(&self, path: &str) -> Vec<ReceivedExport> {
         let got = self.got.lock().unwrap();
         got.iter().filter(|got| got.path == path).cloned().collect()
     }
 
     fn logs(&self, path: &str) -> Vec<LogRecord> {
-        let decode = |got: &ReceivedRequest| {
+        let decode = |got: &ReceivedExport| {
             ExportLogsServiceRequest::decode(got.message.as_slice()).unwrap()
         };
         let got = self.got(path);
@@ -115,7 +115,7 @@ async fn take(State(receiver): State<Receiver>, request: Request) -> Response {
         }
         false => message.to_vec(),
     };
-    let got = ReceivedRequest {
+    let got = ReceivedExport {
         path: parts.uri.path().to_owned(),
         version: parts.version,
         headers: parts.headers,

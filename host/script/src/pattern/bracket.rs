@@ -1,7 +1,7 @@
 //! `[…]`.
 
 use super::{
-    Fault, PatternError,
+    PatternError, PatternFault,
     escape::{self, ALL, NOTHING, Parsed, next, taken},
 };
 
@@ -54,7 +54,10 @@ fn item<'a>(whole: &str, text: &'a str, out: &mut Class) -> Result<&'a str, Patt
     {
         let negated = name.strip_prefix('^');
         if !POSIX.contains(&negated.unwrap_or(name)) {
-            return Err(PatternError::new(Fault::ClassRange, taken(text, rest)));
+            return Err(PatternError::new(
+                PatternFault::ClassRange,
+                taken(text, rest),
+            ));
         }
         out.push(taken(text, rest), negated.map_or(0, |_| ALL));
         return Ok(rest);
@@ -74,7 +77,10 @@ fn item<'a>(whole: &str, text: &'a str, out: &mut Class) -> Result<&'a str, Patt
         _ => (first, after),
     };
     if last < first {
-        return Err(PatternError::new(Fault::ClassRange, taken(text, rest)));
+        return Err(PatternError::new(
+            PatternFault::ClassRange,
+            taken(text, rest),
+        ));
     }
     let first = if SURROGATES.contains(&first) {
         SURROGATES.end() + 1
@@ -95,7 +101,7 @@ fn item<'a>(whole: &str, text: &'a str, out: &mut Class) -> Result<&'a str, Patt
 
 fn character<'a>(whole: &str, text: &'a str) -> Parsed<'a, u32> {
     match next(text) {
-        None => Err(PatternError::new(Fault::MissingBracket, whole)),
+        None => Err(PatternError::new(PatternFault::MissingBracket, whole)),
         Some(('\\', _)) => escape::character(text),
         Some((c, rest)) => Ok((u32::from(c), rest)),
     }

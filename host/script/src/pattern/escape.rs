@@ -1,6 +1,6 @@
 //! Parses the part after a backslash, and other parts that are the same inside and outside of brackets.
 
-use super::{Fault, PatternError, names};
+use super::{PatternError, PatternFault, names};
 
 /// Nothing fits.
 pub(super) const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
@@ -32,7 +32,7 @@ pub(super) fn taken<'a>(from: &'a str, rest: &str) -> &'a str {
 pub(super) fn character(text: &str) -> Parsed<'_, u32> {
     let after = text.strip_prefix('\\').unwrap_or(text);
     let Some((c, rest)) = next(after) else {
-        return Err(PatternError::new(Fault::TrailingBackslash, ""));
+        return Err(PatternError::new(PatternFault::TrailingBackslash, ""));
     };
     let code = match c {
         '0' => return Ok(octal(after)),
@@ -46,7 +46,7 @@ pub(super) fn character(text: &str) -> Parsed<'_, u32> {
         't' => 0x09,
         'v' => 0x0b,
         c if c.is_ascii() && !c.is_ascii_alphanumeric() => u32::from(c),
-        _ => return Err(PatternError::new(Fault::Escape, taken(text, rest))),
+        _ => return Err(PatternError::new(PatternFault::Escape, taken(text, rest))),
     };
     Ok((code, rest))
 }
@@ -68,7 +68,7 @@ fn octal(text: &str) -> (u32, &str) {
 
 /// What follows `\x`: two digits, or any number of them in braces. `text` starts with the backslash.
 fn hexadecimal<'a>(text: &'a str, rest: &'a str) -> Parsed<'a, u32> {
-    let refuse = |rest| Err(PatternError::new(Fault::Escape, taken(text, rest)));
+    let refuse = |rest| Err(PatternError::new(PatternFault::Escape, taken(text, rest)));
     let Some(braced) = rest.strip_prefix('{') else {
         let high = next(rest);
         let low = high.and_then(|(_, rest)| next(rest));
@@ -122,7 +122,7 @@ pub(super) fn unicode_class(text: &str) -> Option<Parsed<'_, (String, u32)>> {
     let (name, rest) = match next(after) {
         Some(('{', inside)) => match inside.split_once('}') {
             Some(split) => split,
-            None => return Some(Err(PatternError::new(Fault::ClassRange, text))),
+            None => return Some(Err(PatternError::new(PatternFault::ClassRange, text))),
         },
         Some((_, rest)) => (taken(after, rest), rest),
         None => ("", after),
@@ -133,7 +133,7 @@ pub(super) fn unicode_class(text: &str) -> Option<Parsed<'_, (String, u32)>> {
     };
     let Some(name) = names::qualified(name) else {
         let part = taken(text, rest);
-        return Some(Err(PatternError::new(Fault::ClassRange, part)));
+        return Some(Err(PatternError::new(PatternFault::ClassRange, part)));
     };
     let item = match (name.as_str(), negated) {
         ("gc=cs" | "gc=surrogate", false) => NOTHING.to_owned(),

@@ -37,7 +37,7 @@ impl Pattern {
     pub fn compile(pattern: &str) -> Result<Self, PatternError> {
         let refuse = |fault| PatternError::new(fault, pattern);
         if pattern.len() > MAX_PATTERN_BYTES {
-            return Err(refuse(Fault::TooLarge));
+            return Err(refuse(PatternFault::TooLarge));
         }
         RegexBuilder::new(&translate::translate(pattern)?)
             .size_limit(MAX_PROGRAM_BYTES)
@@ -45,7 +45,7 @@ impl Pattern {
             .nest_limit(8 * translate::MAX_DEPTH)
             .build()
             .map(Self)
-            .map_err(|_| refuse(Fault::TooLarge))
+            .map_err(|_| refuse(PatternFault::TooLarge))
     }
 
     /// Whether it matches anywhere in the text.
@@ -97,13 +97,13 @@ impl fmt::Debug for LazyPattern {
 #[error("error parsing regexp: {fault}: `{part}`")]
 pub struct PatternError {
     /// The problem.
-    pub fault: Fault,
+    pub fault: PatternFault,
     /// The part of the pattern that is at fault.
     pub part: String,
 }
 
 impl PatternError {
-    fn new(fault: Fault, part: &str) -> Self {
+    fn new(fault: PatternFault, part: &str) -> Self {
         Self {
             fault,
             part: part.to_owned(),
@@ -113,7 +113,7 @@ impl PatternError {
 
 /// The kinds of errors in a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum PatternFault {
     /// A range that runs backwards, or a class that does not exist.
     #[error("invalid character class range")]
     ClassRange,

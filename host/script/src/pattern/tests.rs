@@ -36,27 +36,30 @@ fn what_is_too_deep_or_too_large_is_refused() {
     let max = translate::MAX_DEPTH as usize;
     for (pattern, fault) in [
         (nested(max), None),
-        (nested(max + 1), Some(Fault::TooDeep)),
-        ("(".repeat(60_000), Some(Fault::TooDeep)),
+        (nested(max + 1), Some(PatternFault::TooDeep)),
+        ("(".repeat(60_000), Some(PatternFault::TooDeep)),
         (starred(max / 2), None),
-        (starred(max), Some(Fault::TooDeep)),
+        (starred(max), Some(PatternFault::TooDeep)),
         (format!("a{}", "*(?i)".repeat(max)), None),
         (
             format!("a{}", "*(?i)".repeat(max + 1)),
-            Some(Fault::TooDeep),
+            Some(PatternFault::TooDeep),
         ),
         (".{1000}".to_owned(), None),
-        (r"(?i)\pL{1000}".to_owned(), Some(Fault::TooLarge)),
+        (r"(?i)\pL{1000}".to_owned(), Some(PatternFault::TooLarge)),
         (folded(r"\P{Any}", 60), None),
-        (folded(r"\P{Any}", 61), Some(Fault::TooLarge)),
-        (folded(r"[k\D]", 61), Some(Fault::TooLarge)),
-        (folded("[k[:^digit:]]", 61), Some(Fault::TooLarge)),
-        (folded(r"[!-\x{10FFFF}]", 61), Some(Fault::TooLarge)),
-        (folded(r"[\x{D800}]", 61), Some(Fault::TooLarge)),
+        (folded(r"\P{Any}", 61), Some(PatternFault::TooLarge)),
+        (folded(r"[k\D]", 61), Some(PatternFault::TooLarge)),
+        (folded("[k[:^digit:]]", 61), Some(PatternFault::TooLarge)),
+        (folded(r"[!-\x{10FFFF}]", 61), Some(PatternFault::TooLarge)),
+        (folded(r"[\x{D800}]", 61), Some(PatternFault::TooLarge)),
         (folded(r"[^\s\w.-]", 61), None),
         (format!("{}(?i)a", r"\P{Any}".repeat(61)), None),
         ("a".repeat(MAX_PATTERN_BYTES), None),
-        ("a".repeat(MAX_PATTERN_BYTES + 1), Some(Fault::TooLarge)),
+        (
+            "a".repeat(MAX_PATTERN_BYTES + 1),
+            Some(PatternFault::TooLarge),
+        ),
     ] {
         // As small a stack as any thread has here, so that what is taken is safe to compile, run and drop.
         let run = move || {
@@ -133,7 +136,7 @@ proptest! {
     fn what_is_translated_compiles(pattern in pattern(), text in any::<String>()) {
         match Pattern::compile(&pattern) {
             Ok(compiled) => { compiled.is_match(&text); }
-            Err(error) => prop_assert!(error.fault != Fault::TooLarge, "{pattern:?}"),
+            Err(error) => prop_assert!(error.fault != PatternFault::TooLarge, "{pattern:?}"),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    Fault, PatternError, bracket,
+    PatternError, PatternFault, bracket,
     escape::{self, NOTHING, next, taken},
     group::{Count, Flags, Group, Weight, counter},
 };
@@ -64,7 +64,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, PatternError> {
         };
     }
     if !translator.outer.is_empty() {
-        return Err(PatternError::new(Fault::MissingParenthesis, pattern));
+        return Err(PatternError::new(PatternFault::MissingParenthesis, pattern));
     }
     Ok(translator.group.text)
 }
@@ -103,7 +103,7 @@ impl<'a> Translator<'a> {
             self.folded = self.folded.saturating_add(span);
         }
         if self.folded > MAX_FOLDED {
-            return Err(PatternError::new(Fault::TooLarge, self.pattern));
+            return Err(PatternError::new(PatternFault::TooLarge, self.pattern));
         }
         Ok(self.class(class, rest))
     }
@@ -159,15 +159,15 @@ impl<'a> Translator<'a> {
         let refuse = |fault, from, rest| Err(PatternError::new(fault, taken(from, rest)));
         let Count { min, max, counted } = count;
         if min.max(max.unwrap_or(min)) > MAX_REPEAT || max.is_some_and(|max| max < min) {
-            return refuse(Fault::RepeatCount, from, after);
+            return refuse(PatternFault::RepeatCount, from, after);
         }
         // Fewest rather than most: the same texts match.
         let rest = after.strip_prefix('?').unwrap_or(after);
         if let Some(previous) = previous {
-            return refuse(Fault::NestedRepetition, previous, rest);
+            return refuse(PatternFault::NestedRepetition, previous, rest);
         }
         let Some((start, weight)) = self.group.last else {
-            return refuse(Fault::MissingArgument, from, rest);
+            return refuse(PatternFault::MissingArgument, from, rest);
         };
         let times = max.unwrap_or(min);
         let repeats = match max {
@@ -177,7 +177,7 @@ impl<'a> Translator<'a> {
             _ => weight.repeats.saturating_mul(times.max(1)),
         };
         if counted && times.max(min) >= 2 && repeats > MAX_REPEAT {
-            return refuse(Fault::RepeatCount, from, rest);
+            return refuse(PatternFault::RepeatCount, from, rest);
         }
         let depth = self.deeper(weight)?;
         self.group.last = Some((start, Weight { repeats, depth }));
@@ -194,7 +194,7 @@ impl<'a> Translator<'a> {
     /// One level around that weight, if that is not too deep.
     fn deeper(&self, weight: Weight) -> Result<u32, PatternError> {
         if weight.depth >= MAX_DEPTH {
-            return Err(PatternError::new(Fault::TooDeep, self.pattern));
+            return Err(PatternError::new(PatternFault::TooDeep, self.pattern));
         }
         Ok(weight.depth + 1)
     }
@@ -215,10 +215,13 @@ impl<'a> Translator<'a> {
             });
         if let Some(name) = name {
             let Some((name, rest)) = name.split_once('>') else {
-                return Err(PatternError::new(Fault::GroupName, text));
+                return Err(PatternError::new(PatternFault::GroupName, text));
             };
             if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-                return Err(PatternError::new(Fault::GroupName, taken(text, rest)));
+                return Err(PatternError::new(
+                    PatternFault::GroupName,
+                    taken(text, rest),
+                ));
             }
             return self.enter(rest);
         }
@@ -256,12 +259,15 @@ impl<'a> Translator<'a> {
             }
             dangling = false;
         }
-        Err(PatternError::new(Fault::PerlSyntax, taken(text, rest)))
+        Err(PatternError::new(
+            PatternFault::PerlSyntax,
+            taken(text, rest),
+        ))
     }
 
     fn enter(&mut self, rest: &'a str) -> Result<&'a str, PatternError> {
         if self.outer.len() >= MAX_DEPTH as usize {
-            return Err(PatternError::new(Fault::TooDeep, self.pattern));
+            return Err(PatternError::new(PatternFault::TooDeep, self.pattern));
         }
         let inner = Group {
             flags: self.flags,
@@ -273,7 +279,7 @@ impl<'a> Translator<'a> {
 
     fn close(&mut self, rest: &'a str) -> Result<&'a str, PatternError> {
         let Some(outer) = self.outer.pop() else {
-            let fault = Fault::UnexpectedParenthesis;
+            let fault = PatternFault::UnexpectedParenthesis;
             return Err(PatternError::new(fault, self.pattern));
         };
         let mut inner = std::mem::replace(&mut self.group, outer);

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::budget::Budget;
-use super::fault::Fault;
+use super::eval_error::EvalError;
 use super::item::{Item, View};
 use super::syntax::{Expr, Relation};
 
-pub(super) type EvalResult<'a> = Result<Item<'a>, Fault<'a>>;
+pub(super) type EvalResult<'a> = Result<Item<'a>, EvalError<'a>>;
 
 /// One evaluation of a query.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl<'a> Run<'a> {
                 let operand = self.evaluate(operand, current)?;
                 match operand.as_number(&self.budget)? {
                     Some(number) => Ok(Item::Number(-number)),
-                    None => Err(Fault::NotNegatable(operand)),
+                    None => Err(EvalError::NotNegatable(operand)),
                 }
             }
             Expr::Comparison(first, others) => {
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
             Expr::Path(path) => self.follow(path, current),
             Expr::Variable(keys) => self.variable(keys, current),
             Expr::Call(name, keys) => match self.variable(keys, current) {
-                Ok(value) => Err(Fault::NotAFunction(name, value)),
+                Ok(value) => Err(EvalError::NotAFunction(name, value)),
                 Err(fault) => Err(fault.in_call()),
             },
         }
@@ -56,7 +56,7 @@ impl<'a> Run<'a> {
             self.budget.step(key.len())?;
             Ok(key)
         });
-        let texts = texts.collect::<Result<Vec<_>, Fault<'a>>>()?;
+        let texts = texts.collect::<Result<Vec<_>, EvalError<'a>>>()?;
         let mut value = Item::Json(self.root);
         for (n, key) in texts.iter().enumerate() {
             let next = match value.view() {
@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
                     .and_then(|index| value.element(usize::try_from(index).ok()?)),
                 _ => {
                     let path = texts.get(..=n).unwrap_or_default().join(".");
-                    return Err(Fault::UnknownParameter(path));
+                    return Err(EvalError::UnknownParameter(path));
                 }
             };
             value = next.unwrap_or(value);

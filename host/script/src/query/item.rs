@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::budget::{Budget, Limit, MAX_LIST_DEPTH};
-use super::fault::Fault;
+use super::eval_error::EvalError;
 use super::literal;
 use super::syntax::Constant;
 
@@ -165,7 +165,7 @@ impl<'a> Item<'a> {
     }
 
     /// The value as JSON. NaN and the infinities become text if they are all there is, and fail within a list.
-    pub fn into_value(self, budget: &Budget) -> Result<Value, Fault<'a>> {
+    pub fn into_value(self, budget: &Budget) -> Result<Value, EvalError<'a>> {
         match self {
             Self::Number(number) if !number.is_finite() => {
                 Ok(Value::String(super::text::number(number)))
@@ -174,7 +174,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    fn to_json(&self, budget: &Budget) -> Result<Value, Fault<'a>> {
+    fn to_json(&self, budget: &Budget) -> Result<Value, EvalError<'a>> {
         match self {
             Self::Json(value) => {
                 weigh(value, budget)?;
@@ -186,7 +186,7 @@ impl<'a> Item<'a> {
             }
             Self::Bool(value) => Ok(Value::from(*value)),
             Self::Number(number) if number.is_finite() => Ok(Value::from(*number)),
-            Self::Number(number) => Err(Fault::NotJson(*number)),
+            Self::Number(number) => Err(EvalError::NotJson(*number)),
             Self::List(list) => {
                 budget.keep(0)?;
                 let values = list.items.iter().map(|item| item.to_json(budget));

@@ -14,7 +14,7 @@
 mod budget;
 mod error;
 mod eval;
-mod fault;
+mod eval_error;
 mod item;
 mod literal;
 mod parse;
@@ -34,7 +34,7 @@ pub use error::QueryError;
 
 use budget::Budget;
 use eval::Run;
-use fault::Fault;
+use eval_error::EvalError;
 use item::Item;
 use parse::Parser;
 use syntax::Expr;
@@ -88,9 +88,9 @@ impl Query {
             .evaluate(&self.expression, &Item::NULL)
             .and_then(|found| found.into_value(&run.budget));
         match found {
-            Ok(Value::Null) | Err(Fault::Missing) => Ok(None),
+            Ok(Value::Null) | Err(EvalError::Missing) => Ok(None),
             Ok(value) => Ok(Some(value)),
-            Err(Fault::Limit(limit)) => Err(QueryError::Limit(limit)),
+            Err(EvalError::Limit(limit)) => Err(QueryError::Limit(limit)),
             Err(fault) => Err(QueryError::Select(fault.to_string())),
         }
     }

@@ -4,7 +4,7 @@
 //! out the value that has it, and the result is a list even if nothing is found.
 
 use super::eval::{EvalResult, Run};
-use super::fault::Fault;
+use super::eval_error::EvalError;
 use super::item::{Item, View};
 use super::syntax::{Expr, Origin, Path, Step};
 
@@ -19,7 +19,7 @@ impl<'a> Run<'a> {
             match self.definite(step, &start) {
                 Ok(next) => start = next,
                 Err(fault) if path.multiple.is_empty() => return Err(fault),
-                Err(Fault::Limit(limit)) => return Err(limit.into()),
+                Err(EvalError::Limit(limit)) => return Err(limit.into()),
                 Err(_) => return Ok(Item::list(Vec::new())?),
             }
         }
@@ -55,8 +55,8 @@ impl<'a> Run<'a> {
         step: &'a Step,
         value: &Item<'a>,
         found: &mut Vec<Item<'a>>,
-    ) -> Result<(), Fault<'a>> {
-        let mut keep = |item: Item<'a>| -> Result<(), Fault<'a>> {
+    ) -> Result<(), EvalError<'a>> {
+        let mut keep = |item: Item<'a>| -> Result<(), EvalError<'a>> {
             self.budget.keep(0)?;
             found.push(item);
             Ok(())
@@ -117,35 +117,35 @@ impl<'a> Run<'a> {
         self.budget.step(0)?;
         match value.view() {
             View::List(_) => {
-                let index = self.index(key, value).map_err(Fault::in_key)?;
+                let index = self.index(key, value).map_err(EvalError::in_key)?;
                 usize::try_from(index)
                     .ok()
                     .and_then(|index| value.element(index))
-                    .ok_or(Fault::OutOfBounds(index))
+                    .ok_or(EvalError::OutOfBounds(index))
             }
             View::Object(_) => {
-                let key = self.evaluate(key, value).map_err(Fault::in_key)?;
+                let key = self.evaluate(key, value).map_err(EvalError::in_key)?;
                 let key = key.to_text(&self.budget)?;
                 self.budget.step(key.len())?;
-                value.member(&key).ok_or(Fault::Missing)
+                value.member(&key).ok_or(EvalError::Missing)
             }
-            _ => Err(Fault::NotSelectable(value.clone())),
+            _ => Err(EvalError::NotSelectable(value.clone())),
         }
     }
 
     /// The whole number that a key gives.
-    fn index(&self, key: &'a Expr, current: &Item<'a>) -> Result<i64, Fault<'a>> {
+    fn index(&self, key: &'a Expr, current: &Item<'a>) -> Result<i64, EvalError<'a>> {
         let key = self.evaluate(key, current)?;
         let number = key.as_number(&self.budget)?;
-        number.map(truncate).ok_or(Fault::BadIndex(key))
+        number.map(truncate).ok_or(EvalError::BadIndex(key))
     }
 }
 
 /// What a step has found; nothing if it has a fault other than being too expensive.
-fn present<'a, T>(found: Result<T, Fault<'a>>) -> Result<Option<T>, Fault<'a>> {
+fn present<'a, T>(found: Result<T, EvalError<'a>>) -> Result<Option<T>, EvalError<'a>> {
     match found {
         Ok(found) => Ok(Some(found)),
-        Err(Fault::Limit(limit)) => Err(limit.into()),
+        Err(EvalError::Limit(limit)) => Err(limit.into()),
         Err(_) => Ok(None),
     }
 }

@@ -20,9 +20,9 @@ use crate::{
 /// Rows of the last events.
 const LAST_EVENTS: usize = 5;
 
-/// How a machine is shown.
+/// Formats the state of a machine as text.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'l> {
+pub struct MachineText<'l> {
     /// The result.
     pub look: &'l MachineSnapshot,
     /// Now, for ages.
@@ -31,7 +31,7 @@ pub struct View<'l> {
     pub terminal: Terminal,
 }
 
-impl View<'_> {
+impl MachineText<'_> {
     /// Everything but the verdict at the end.
     pub fn text(&self) -> String {
         let look = self.look;

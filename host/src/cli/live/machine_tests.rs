@@ -89,7 +89,7 @@ pub(in crate::cli) fn look(summary: Summary) -> MachineSnapshot {
 }
 
 fn text(look: &MachineSnapshot, terminal: Terminal) -> String {
-    let view = View {
+    let view = MachineText {
         look,
         now: NOW,
         terminal,

@@ -7,7 +7,7 @@ use crate::cli::{
     args::CommonArgs,
     command::{Arguments, Plan},
     exit::Exit,
-    unavailable::Unneeded,
+    unavailable::NothingToDo,
 };
 
 #[derive(Debug, Args)]
@@ -36,6 +36,6 @@ pub struct NotifyEventArgs {
 impl Arguments for NotifyArgs {
     fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
         let (NotifyEvent::Startup(args) | NotifyEvent::Shutdown(args)) = self.event;
-        Ok(Plan::new(args.common, Unneeded(NO_CONTROL_PLANE)))
+        Ok(Plan::new(args.common, NothingToDo(NO_CONTROL_PLANE)))
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// One spec in the folder of packs.
-struct Row {
+struct PackRow {
     /// What was noted of the pack; the error where that is not to be had.
     record: Result<Record, PackRefusal>,
     /// Files that are not as the vendor signed them, and what else is wrong.
@@ -38,7 +38,7 @@ pub fn list(packs: &Packs, json: bool, stdout: Terminal) -> Result<Exit, Exit> {
         .all(|row| row.record.is_ok() && row.damage.is_empty());
     let text = match json {
         true => {
-            let document: Vec<Value> = rows.iter().map(Row::to_json).collect();
+            let document: Vec<Value> = rows.iter().map(PackRow::to_json).collect();
             format!("{}\n", Value::Array(document))
         }
         false if rows.is_empty() => format!("no packs in {}\n", shown(packs.folder())),
@@ -50,7 +50,7 @@ pub fn list(packs: &Packs, json: bool, stdout: Terminal) -> Result<Exit, Exit> {
     })
 }
 
-fn rows(packs: &Packs) -> Result<Vec<Row>, PackRefusal> {
+fn rows(packs: &Packs) -> Result<Vec<PackRow>, PackRefusal> {
     let specs = packs
         .specs()
         .map_err(|error| PackRefusal(error.to_string()))?;
@@ -61,12 +61,12 @@ fn rows(packs: &Packs) -> Result<Vec<Row>, PackRefusal> {
             (Ok(_), Ok(pack)) => pack.damage(),
             (Ok(_), Err(PackRefusal(why))) => vec![why],
         };
-        Row { record, damage }
+        PackRow { record, damage }
     };
     Ok(specs.iter().map(row).collect())
 }
 
-impl Row {
+impl PackRow {
     fn to_json(&self) -> Value {
         match &self.record {
             Err(refused) => json!({"error": refused.to_string()}),

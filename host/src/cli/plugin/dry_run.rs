@@ -27,7 +27,7 @@ pub struct DryRun {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DryRunDocument<'a> {
     file: String,
     sha256: String,
     checks: &'a [CheckResult],
@@ -49,7 +49,7 @@ pub async fn dry_run(options: &DryRun, terminal: Terminal) -> Result<Exit, Exit>
     let checked = candidate.check(&compilation()).await.map_err(fail)?;
     let stdout = match options.json {
         true => {
-            let document = Document {
+            let document = DryRunDocument {
                 file: options.file.display().to_string(),
                 sha256: checked.sha256,
                 checks: &checked.checks,

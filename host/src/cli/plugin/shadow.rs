@@ -20,7 +20,7 @@ const PRINTED: usize = 10;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct View {
+struct ReportedShadow {
     component: String,
     digest: String,
     problem: String,
@@ -103,11 +103,11 @@ fn show(answer: &Answer, json: bool) -> Result<String, String> {
         let document: Value = serde_json::from_slice(&answer.body).map_err(other)?;
         return Ok(format!("{document}\n"));
     }
-    let view: View = serde_json::from_slice(&answer.body).map_err(other)?;
+    let view: ReportedShadow = serde_json::from_slice(&answer.body).map_err(other)?;
     Ok(text(&view))
 }
 
-fn text(view: &View) -> String {
+fn text(view: &ReportedShadow) -> String {
     let mut lines = vec![format!(
         "{}: beside it runs {}",
         view.component, view.digest

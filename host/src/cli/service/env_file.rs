@@ -80,7 +80,7 @@ pub fn flags(text: &str) -> Result<Vec<String>, String> {
     match respell(&root, argv) {
         Ok(Request::Command { argv, .. }) => Ok(argv.into_iter().skip(2).collect()),
         Ok(Request::Help(_) | Request::Version) => Err("they ask for help".to_owned()),
-        Err(misuse) => Err(misuse.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

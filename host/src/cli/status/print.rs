@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::ask::Component;
 use crate::{
     cli::{
-        live::{MachineSnapshot, machine::View},
+        live::{MachineSnapshot, machine::MachineText},
         paragraph::Paragraph,
         terminal::{Terminal, printable},
     },
@@ -81,7 +81,7 @@ pub fn machine(document: &StatusDocument, now: u64, terminal: Terminal) -> Strin
     let Some(look) = &document.look else {
         return components(document, terminal);
     };
-    let view = View {
+    let view = MachineText {
         look,
         now,
         terminal,

@@ -1,4 +1,4 @@
-//! Whether a daemon has come up with a version. Pure.
+//! Decides whether a daemon has started with a version. No I/O.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ pub struct Limits {
     pub settle: Duration,
 }
 
-/// What was seen at one look.
+/// The state of the daemon at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sighting {
+pub enum DaemonSample {
     /// No daemon uses the data folder.
     Nobody,
     /// One does.
@@ -29,9 +29,9 @@ pub enum Sighting {
     },
 }
 
-/// What follows from it.
+/// The verdict on the start of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StartVerdict {
     /// It runs and answers.
     Healthy,
     /// Look again.
@@ -40,7 +40,7 @@ pub enum Verdict {
     Failed(String),
 }
 
-/// Judges sightings of a daemon that was restarted.
+/// Judges samples of a daemon that was restarted.
 #[derive(Debug)]
 pub struct Watch<'a> {
     version: &'a str,
@@ -60,13 +60,13 @@ impl<'a> Watch<'a> {
     }
 
     /// Judges what was seen this long after the restart.
-    pub fn judge(&mut self, now: Duration, seen: &Sighting) -> Verdict {
+    pub fn judge(&mut self, now: Duration, seen: &DaemonSample) -> StartVerdict {
         let (pid, problem) = match seen {
-            Sighting::Nobody => (0, Some("no daemon runs".to_owned())),
-            Sighting::Daemon { version, .. } if version != self.version => {
+            DaemonSample::Nobody => (0, Some("no daemon runs".to_owned())),
+            DaemonSample::Daemon { version, .. } if version != self.version => {
                 (0, Some(format!("version {} runs", printable(version))))
             }
-            Sighting::Daemon { pid, answer, .. } => {
+            DaemonSample::Daemon { pid, answer, .. } => {
                 let problem = answer.as_ref().err();
                 (
                     *pid,
@@ -77,22 +77,22 @@ impl<'a> Watch<'a> {
         if let Some(problem) = problem {
             self.good = None;
             return match now >= self.limits.wait {
-                true => Verdict::Failed(problem),
-                false => Verdict::Undecided,
+                true => StartVerdict::Failed(problem),
+                false => StartVerdict::Undecided,
             };
         }
         let since = match self.good {
             Some((before, since)) if before == pid => since,
             // Another process: the one before has ended.
             Some(_) if now >= self.limits.wait => {
-                return Verdict::Failed("it ended and was started again".to_owned());
+                return StartVerdict::Failed("it ended and was started again".to_owned());
             }
             _ => now,
         };
         self.good = Some((pid, since));
         match now.saturating_sub(since) >= self.limits.settle {
-            true => Verdict::Healthy,
-            false => Verdict::Undecided,
+            true => StartVerdict::Healthy,
+            false => StartVerdict::Undecided,
         }
     }
 }

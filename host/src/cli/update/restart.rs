@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::health::{Limits, Sighting, Verdict, Watch};
+use super::health::{DaemonSample, Limits, StartVerdict, Watch};
 use crate::{
     cli::{
         client::{Client, ask::AskError},
@@ -164,19 +164,19 @@ pub async fn wait_until_healthy(
     loop {
         let seen = look(data_dir).await;
         match watch.judge(begun.elapsed(), &seen) {
-            Verdict::Healthy => return Ok(()),
-            Verdict::Failed(why) => return Err(why),
-            Verdict::Undecided => tokio::time::sleep(PAUSE).await,
+            StartVerdict::Healthy => return Ok(()),
+            StartVerdict::Failed(why) => return Err(why),
+            StartVerdict::Undecided => tokio::time::sleep(PAUSE).await,
         }
     }
 }
 
-async fn look(data_dir: &Path) -> Sighting {
+async fn look(data_dir: &Path) -> DaemonSample {
     let Some(running) = presence::find(data_dir) else {
-        return Sighting::Nobody;
+        return DaemonSample::Nobody;
     };
     let answer = healthz(&running).await;
-    Sighting::Daemon {
+    DaemonSample::Daemon {
         pid: running.pid,
         version: running.version,
         answer: answer.map_err(|error| error.to_string()),

@@ -74,7 +74,7 @@ pub async fn watch(options: &WatchOptions, color: bool) -> Result<Exit, Exit> {
             "gpud watch needs a terminal; `gpud status --watch` prints again and again",
         ));
     }
-    let mut ends = Ends::new().map_err(Exit::failure)?;
+    let mut ends = EndSignals::new().map_err(Exit::failure)?;
     let mut screen = Screen::enter().map_err(Exit::failure)?;
     let mut keys = screen.keys();
     let mut looks = ask_again_and_again(options.clone());
@@ -102,9 +102,9 @@ pub async fn watch(options: &WatchOptions, color: bool) -> Result<Exit, Exit> {
 }
 
 /// Signals that end a program which holds the terminal.
-struct Ends([tokio::signal::unix::Signal; 4]);
+struct EndSignals([tokio::signal::unix::Signal; 4]);
 
-impl Ends {
+impl EndSignals {
     fn new() -> io::Result<Self> {
         Ok(Self([
             signal(SignalKind::terminate())?,

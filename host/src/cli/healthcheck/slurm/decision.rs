@@ -28,12 +28,12 @@ pub enum Step {
     /// End the drain.
     Resume,
     /// Nothing.
-    Leave(Leave),
+    Leave(LeaveReason),
 }
 
-/// Why nothing is done.
+/// Why a node is left as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave {
+pub enum LeaveReason {
     /// It is as it should be.
     AsItIs,
     /// gpud drained it before.
@@ -65,16 +65,16 @@ pub fn decide(judgement: &Judgement, node: &SlurmNode) -> Step {
     let is_own = node.reason.starts_with(OWN);
     match judgement {
         Judgement::Undecided | Judgement::Unknown(_) | Judgement::Unanswerable(_) => {
-            Step::Leave(Leave::NoVerdict)
+            Step::Leave(LeaveReason::NoVerdict)
         }
-        Judgement::Fit if !node.is_withheld() => Step::Leave(Leave::AsItIs),
+        Judgement::Fit if !node.is_withheld() => Step::Leave(LeaveReason::AsItIs),
         Judgement::Fit if is_own => Step::Resume,
-        Judgement::Fit => Step::Leave(Leave::NotOurs),
-        Judgement::Unfit(_) if node.is_withheld() && is_own => Step::Leave(Leave::Drained),
-        Judgement::Unfit(_) if node.is_withheld() => Step::Leave(Leave::NotOurs),
+        Judgement::Fit => Step::Leave(LeaveReason::NotOurs),
+        Judgement::Unfit(_) if node.is_withheld() && is_own => Step::Leave(LeaveReason::Drained),
+        Judgement::Unfit(_) if node.is_withheld() => Step::Leave(LeaveReason::NotOurs),
         // Its reason would be overwritten.
         Judgement::Unfit(_) if node.is_down() && !node.reason.is_empty() => {
-            Step::Leave(Leave::NotOurs)
+            Step::Leave(LeaveReason::NotOurs)
         }
         Judgement::Unfit(why) => Step::Drain(format!("{OWN}{why}")),
     }
@@ -87,7 +87,7 @@ mod tests {
     /// Each judgement against each kind of node.
     #[test]
     fn every_case() {
-        use Leave::{AsItIs, Drained, NoVerdict, NotOurs};
+        use LeaveReason::{AsItIs, Drained, NoVerdict, NotOurs};
 
         let fit = Judgement::Fit;
         let unfit = Judgement::Unfit("disk: full".to_owned());

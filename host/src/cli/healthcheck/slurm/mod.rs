@@ -7,7 +7,7 @@ mod scontrol;
 use std::path::PathBuf;
 
 use self::{
-    decision::{Judgement, Leave, Step, decide, needs_node, weigh},
+    decision::{Judgement, LeaveReason, Step, decide, needs_node, weigh},
     node::{SlurmNode, check_name},
     scontrol::Scontrol,
 };
@@ -134,21 +134,21 @@ fn line(name: &str, judgement: &Judgement, change: &SlurmChange, dry_run: bool) 
             "{} {name}: it is fit again, was: {former}",
             did("resumed", "resume")
         ),
-        (Step::Leave(Leave::AsItIs), _) => format!("{name} is fit for jobs"),
-        (Step::Leave(Leave::Drained), _) => format!("{name} stays drained: {former}"),
-        (Step::Leave(Leave::NotOurs), Judgement::Unfit(why)) => {
+        (Step::Leave(LeaveReason::AsItIs), _) => format!("{name} is fit for jobs"),
+        (Step::Leave(LeaveReason::Drained), _) => format!("{name} stays drained: {former}"),
+        (Step::Leave(LeaveReason::NotOurs), Judgement::Unfit(why)) => {
             format!("{name} is withheld by others ({former}) and left alone; it is unfit: {why}")
         }
-        (Step::Leave(Leave::NotOurs), _) => {
+        (Step::Leave(LeaveReason::NotOurs), _) => {
             format!("{name} is withheld by others ({former}) and left alone; it is fit for jobs")
         }
-        (Step::Leave(Leave::NoVerdict), Judgement::Unknown(why)) => {
+        (Step::Leave(LeaveReason::NoVerdict), Judgement::Unknown(why)) => {
             format!("{name} is left alone, gpud does not answer: {why}")
         }
-        (Step::Leave(Leave::NoVerdict), Judgement::Unanswerable(why)) => {
+        (Step::Leave(LeaveReason::NoVerdict), Judgement::Unanswerable(why)) => {
             format!("{name} is left alone: {why}")
         }
-        (Step::Leave(Leave::NoVerdict), _) => {
+        (Step::Leave(LeaveReason::NoVerdict), _) => {
             format!("{name} is left alone, gpud has not checked all components yet")
         }
     }

@@ -11,7 +11,7 @@ use crate::cli::{
     notify::NO_CONTROL_PLANE,
     release::NO_SIGNING,
     status::StatusOptions,
-    unavailable::{Unavailable, Unneeded},
+    unavailable::{NothingToDo, Unavailable},
     up::UpOptions,
     update::{self, UpdateOptions},
 };
@@ -91,10 +91,10 @@ fn commands_of_the_service() {
 #[test]
 fn commands_that_this_build_does_not_have() {
     for (line, expected) in [
-        ("notify|startup", task(Unneeded(NO_CONTROL_PLANE))),
+        ("notify|startup", task(NothingToDo(NO_CONTROL_PLANE))),
         (
             "nt|shutdown|--data-dir=/d",
-            task(Unneeded(NO_CONTROL_PLANE)),
+            task(NothingToDo(NO_CONTROL_PLANE)),
         ),
         ("update|check", task(Unavailable(update::NO_CHECK))),
         (

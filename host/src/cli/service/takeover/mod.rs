@@ -45,9 +45,9 @@ const OF_KERNEL_LOG: [&str; 10] = [
     "os",
 ];
 
-/// GPUd as it was found.
+/// The installation of GPUd that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Former {
+pub struct ExistingGpud {
     /// Its unit.
     unit: Option<String>,
     /// The environment file, which its unit reads.
@@ -57,13 +57,13 @@ pub struct Former {
 }
 
 /// Looks for GPUd: a unit that is not gpud's own, or events of GPUd in the state file. Blocks.
-pub fn find(root: &Root, data_dir: &Path, environment: Option<&str>) -> Option<Former> {
+pub fn find(root: &Root, data_dir: &Path, environment: Option<&str>) -> Option<ExistingGpud> {
     let unit = trusted::read(&root.unit(), MAX_UNIT).ok();
     let unit = unit.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let unit = unit.filter(|text| is_unit_of_gpud(text));
     let file = state_file(data_dir);
     let has_events = file.is_some_and(|file| file.awaits_import().unwrap_or(false));
-    (unit.is_some() || has_events).then(|| Former {
+    (unit.is_some() || has_events).then(|| ExistingGpud {
         unit,
         environment: environment.map(str::to_owned),
         has_events,
@@ -89,7 +89,7 @@ fn is_unit_of_gpud(text: &str) -> bool {
 /// # Errors
 /// It cannot be stopped, or a file cannot be retained; it is as it was then, and started again.
 pub async fn take_over(
-    former: Former,
+    existing: ExistingGpud,
     systemctl: &Systemctl,
     root: &Root,
     data_dir: &Path,
@@ -104,15 +104,15 @@ pub async fn take_over(
     let work = move || {
         let folder = data_dir.join(retained::FOLDER);
         let mut texts = Vec::new();
-        texts.extend(former.unit.as_deref().map(|unit| ("gpud.service", unit)));
+        texts.extend(existing.unit.as_deref().map(|unit| ("gpud.service", unit)));
         texts.extend(
-            former
+            existing
                 .environment
                 .as_deref()
                 .map(|text| ("gpud.default", text)),
         );
         let files = retained::retain(&folder, &texts, program.as_deref())?;
-        Ok::<_, String>(report(&former, &root, &data_dir, state, files))
+        Ok::<_, String>(report(&existing, &root, &data_dir, state, files))
     };
     let done = tokio::task::spawn_blocking(work).await;
     let done = done.map_err(|error| error.to_string()).flatten();
@@ -123,13 +123,13 @@ pub async fn take_over(
 }
 
 fn report(
-    former: &Former,
+    existing: &ExistingGpud,
     root: &Root,
     data_dir: &Path,
     state: UnitState,
     files: Vec<String>,
 ) -> Report {
-    let flags = former.environment.as_deref().map(env_file::flags);
+    let flags = existing.environment.as_deref().map(env_file::flags);
     let flags = flags.and_then(Result::ok).unwrap_or_default();
     let specs = flags
         .iter()
@@ -139,11 +139,11 @@ fn report(
     let hosted = state_file(data_dir).and_then(|file| file.hosted().ok());
     Report {
         was_active: state == UnitState::Active,
-        unit: former.unit.is_some().then(|| root.unit()),
+        unit: existing.unit.is_some().then(|| root.unit()),
         flags: env_file::split(&flags),
         specs: Some(root.join(specs)).filter(|path| path.is_file()),
         settings: hosted.unwrap_or_default().into_keys().collect(),
-        data: match former.has_events {
+        data: match existing.has_events {
             false => Data::Nothing,
             true => import(&path),
         },

@@ -7,8 +7,8 @@ const LIMITS: Limits = Limits {
     settle: Duration::from_secs(10),
 };
 
-fn daemon(pid: u32, version: &str, answers: bool) -> Sighting {
-    Sighting::Daemon {
+fn daemon(pid: u32, version: &str, answers: bool) -> DaemonSample {
+    DaemonSample::Daemon {
         pid,
         version: version.to_owned(),
         answer: answers.then_some(()).ok_or_else(|| "503".to_owned()),
@@ -16,11 +16,11 @@ fn daemon(pid: u32, version: &str, answers: bool) -> Sighting {
 }
 
 /// The verdict after the last of these looks; all before must leave it open.
-fn after(looks: &[(u64, Sighting)]) -> Verdict {
+fn after(looks: &[(u64, DaemonSample)]) -> StartVerdict {
     let mut watch = Watch::new("2", LIMITS);
-    let mut last = Verdict::Undecided;
+    let mut last = StartVerdict::Undecided;
     for (second, seen) in looks {
-        assert_eq!(last, Verdict::Undecided, "before {second} s");
+        assert_eq!(last, StartVerdict::Undecided, "before {second} s");
         last = watch.judge(Duration::from_secs(*second), seen);
     }
     last
@@ -30,14 +30,14 @@ fn after(looks: &[(u64, Sighting)]) -> Verdict {
 fn one_that_goes_on_answering_is_healthy() {
     let good = || daemon(7, "2", true);
     assert_eq!(
-        after(&[(1, Sighting::Nobody), (2, good()), (11, good())]),
-        Verdict::Undecided
+        after(&[(1, DaemonSample::Nobody), (2, good()), (11, good())]),
+        StartVerdict::Undecided
     );
-    assert_eq!(after(&[(2, good()), (12, good())]), Verdict::Healthy);
+    assert_eq!(after(&[(2, good()), (12, good())]), StartVerdict::Healthy);
     // One that answers just before the limit gets its time.
     assert_eq!(
         after(&[(59, good()), (65, good()), (69, good())]),
-        Verdict::Healthy
+        StartVerdict::Healthy
     );
 }
 
@@ -46,23 +46,23 @@ fn one_that_ends_and_comes_again_begins_from_the_start() {
     let good = |pid| daemon(pid, "2", true);
     assert_eq!(
         after(&[(2, good(7)), (11, good(8)), (12, good(8))]),
-        Verdict::Undecided
+        StartVerdict::Undecided
     );
     assert_eq!(
         after(&[(55, good(7)), (61, good(8))]),
-        Verdict::Failed("it ended and was started again".to_owned())
+        StartVerdict::Failed("it ended and was started again".to_owned())
     );
 }
 
 #[test]
 fn the_reason_is_that_of_the_last_look() {
-    let failed = |seen| after(&[(1, Sighting::Nobody), (60, seen)]);
+    let failed = |seen| after(&[(1, DaemonSample::Nobody), (60, seen)]);
     for (seen, reason) in [
-        (Sighting::Nobody, "no daemon runs"),
+        (DaemonSample::Nobody, "no daemon runs"),
         (daemon(7, "1", true), "version 1 runs"),
         (daemon(7, "2", false), "it does not answer: 503"),
     ] {
-        assert_eq!(failed(seen), Verdict::Failed(reason.to_owned()));
+        assert_eq!(failed(seen), StartVerdict::Failed(reason.to_owned()));
     }
 }
 
@@ -73,7 +73,7 @@ proptest! {
         let mut watch = Watch::new("2", LIMITS);
         for (second, (pid, is_new, answers)) in (0_u64..).zip(looks) {
             let verdict = watch.judge(Duration::from_secs(second), &daemon(pid, if is_new { "2" } else { "1" }, answers));
-            if verdict != Verdict::Undecided {
+            if verdict != StartVerdict::Undecided {
                 break;
             }
             prop_assert!(second < 70, "no verdict");

@@ -5,14 +5,15 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use gpud_exports::{LastHealths, NodeIdentity};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
-use super::{Exporting, records, snapshot::Snapshots};
+use super::{DaemonExports, records, snapshot::Snapshots};
 use crate::component::feed::{Change, ChangeId, Subscription};
 
 /// How often the present state is looked at without a change: reasons move, and components come and go.
 const LOOK: Duration = Duration::from_secs(5);
 
-struct Pump {
-    exporting: Arc<Exporting>,
+/// Reads the feed for the exports.
+struct FeedReader {
+    daemon: Arc<DaemonExports>,
     node: NodeIdentity,
     healths: LastHealths,
     last: ChangeId,
@@ -20,21 +21,21 @@ struct Pump {
 
 /// Feeds the exports for ever.
 pub(super) async fn run(
-    exporting: Arc<Exporting>,
+    daemon: Arc<DaemonExports>,
     node: NodeIdentity,
     folder: Option<PathBuf>,
     mut feed: Subscription,
 ) {
     let loaded = tokio::task::spawn_blocking(move || LastHealths::load(folder.as_deref())).await;
-    let mut pump = Pump {
-        exporting,
+    let mut reader = FeedReader {
+        daemon,
         node,
         healths: loaded.unwrap_or_default(),
         last: feed.last,
     };
     let mut snapshots = Snapshots::default();
     loop {
-        let exports = &pump.exporting.exports;
+        let exports = &reader.daemon.exports;
         let pause = async {
             match exports.is_empty() {
                 true => exports.wait_for_any().await,
@@ -49,31 +50,31 @@ pub(super) async fn run(
         match change {
             None => {}
             Some(Ok(change)) => {
-                pump.take(&change);
-                feed = pump.take_more(feed);
+                reader.take(&change);
+                feed = reader.take_more(feed);
             }
-            Some(Err(RecvError::Lagged(_))) => feed = pump.catch_up(),
+            Some(Err(RecvError::Lagged(_))) => feed = reader.catch_up(),
             // The daemon ends, and with it this task.
             Some(Err(RecvError::Closed)) => return std::future::pending().await,
         }
-        let exports = &pump.exporting.exports;
+        let exports = &reader.daemon.exports;
         if exports.wants_snapshots() {
-            exports.show(snapshots.take(&pump.exporting, &pump.node));
+            exports.show(snapshots.take(&reader.daemon, &reader.node));
         }
-        pump = pump.save().await;
+        reader = reader.save().await;
     }
 }
 
-impl Pump {
+impl FeedReader {
     fn take(&mut self, change: &Change) {
         self.last = change.id;
-        if self.exporting.exports.is_empty() {
+        if self.daemon.exports.is_empty() {
             return;
         }
-        let gpus = self.exporting.services.node.nvml.inventory();
+        let gpus = self.daemon.services.node.nvml.inventory();
         let record = records::record(change, &self.node, gpus.as_deref(), &mut self.healths);
         if let Some(record) = record {
-            self.exporting.exports.push(&Arc::new(record));
+            self.daemon.exports.push(&Arc::new(record));
         }
     }
 
@@ -90,7 +91,7 @@ impl Pump {
 
     /// Takes the changes for which this task was too slow.
     fn catch_up(&mut self) -> Subscription {
-        let feed = self.exporting.services.feed.subscribe(Some(self.last));
+        let feed = self.daemon.services.feed.subscribe(Some(self.last));
         match &feed.missed {
             Some(missed) => missed.iter().for_each(|change| self.take(change)),
             None => {

@@ -1,14 +1,14 @@
-//! Why an evaluation fails. Kept apart from its text: most faults happen inside filters and wildcards, where they only
-//! mean that an element is left out.
+//! Errors of an evaluation. Their text is made on demand: most of them happen inside filters and wildcards, where they
+//! only mean that an element is left out.
 
 use std::fmt;
 
 use super::budget::Limit;
 use super::item::Item;
 
-/// Displayed in the library's words.
+/// Why an evaluation fails, displayed in the library's words.
 #[derive(Debug, Clone)]
-pub(super) enum Fault<'a> {
+pub(super) enum EvalError<'a> {
     /// An object does not have the key.
     Missing,
     /// A list is not that long.
@@ -20,11 +20,11 @@ pub(super) enum Fault<'a> {
     /// A list's key is not a number.
     BadIndex(Item<'a>),
     /// The key of a step cannot be evaluated.
-    Key(Box<Fault<'a>>),
+    Key(Box<EvalError<'a>>),
     /// Below something that is neither list nor object, among bare names. The path so far.
     UnknownParameter(String),
     /// The function of a call cannot be evaluated.
-    Function(Box<Fault<'a>>),
+    Function(Box<EvalError<'a>>),
     /// The called value is not a function.
     NotAFunction(&'a str, Item<'a>),
     /// A number within a list that JSON cannot express.
@@ -33,13 +33,13 @@ pub(super) enum Fault<'a> {
     Limit(Limit),
 }
 
-impl From<Limit> for Fault<'_> {
+impl From<Limit> for EvalError<'_> {
     fn from(limit: Limit) -> Self {
         Self::Limit(limit)
     }
 }
 
-impl<'a> Fault<'a> {
+impl<'a> EvalError<'a> {
     /// The fault of a step whose key has this fault. What is missing or too expensive stays so.
     pub fn in_key(self) -> Self {
         match self {
@@ -57,7 +57,7 @@ impl<'a> Fault<'a> {
     }
 }
 
-impl fmt::Display for Fault<'_> {
+impl fmt::Display for EvalError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("unknown key"),
