@@ -10,7 +10,7 @@ use crate::{
     component::{
         Component, OwnSeries, Registry, Services, SetHealthyProblem, dcgm_metrics,
         feed::{ChangeId, Subscription},
-        troubles,
+        own_faults,
     },
     machine_info::Collector,
     model::{Event, Health, HealthState, UnixMillis},
@@ -155,7 +155,7 @@ impl DaemonBackend {
 
     /// Returns the states of a component that is registered only while something is wrong.
     fn without_trouble(&self, name: &str) -> Option<ComponentStates> {
-        let (origin, states) = troubles::healthy(name, self.now())?;
+        let (origin, states) = own_faults::healthy(name, self.now())?;
         Some(ComponentStates {
             component: name.to_owned(),
             origin,
@@ -230,13 +230,13 @@ impl Backend for DaemonBackend {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        self.registry.get(name).is_some() || troubles::is_one(name)
+        self.registry.get(name).is_some() || own_faults::is_one(name)
     }
 
     fn is_supported(&self, name: &str) -> bool {
         match self.registry.get(name) {
             Some(component) => component.is_supported(),
-            None => troubles::is_one(name),
+            None => own_faults::is_one(name),
         }
     }
 
@@ -369,7 +369,7 @@ impl Backend for DaemonBackend {
         async move {
             let component = match self.registry.get(&name) {
                 Some(component) => component,
-                None if troubles::is_one(&name) => return Err(SetHealthyError::Unsupported),
+                None if own_faults::is_one(&name) => return Err(SetHealthyError::Unsupported),
                 None => return Err(SetHealthyError::Failed("the component has gone".to_owned())),
             };
             let done = self.detached(component, MakeHealthy).await;

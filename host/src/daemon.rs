@@ -7,11 +7,11 @@ mod api_port;
 mod database;
 mod kernel_records;
 mod loading;
+mod maintenance;
 mod parts;
 mod plugin_sources;
 mod purge_clock;
 mod systemd;
-mod upkeep;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -180,7 +180,7 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let shutdown = parts.shutdown.clone();
     let serving = port.serve(local_socket, Arc::new(backend), shutdown);
     parts.tasks.spawn(serving);
-    upkeep::start(&parts);
+    maintenance::start(&parts);
     let data_dir = options.data_dir;
     let presence =
         address.and_then(|address| Presence::announce(&data_dir, address, socket_path.as_deref()));

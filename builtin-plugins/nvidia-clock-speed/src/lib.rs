@@ -1,7 +1,7 @@
 //! `accelerator-nvidia-clock-speed`: how fast each GPU and its memory are clocked.
 
 pub mod evaluate;
-pub mod held_back;
+pub mod throttle_times;
 
 use gpud_builtin_nvidia_common::fields::{self, Fields};
 use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, tags};
@@ -23,10 +23,10 @@ impl Checker for ClockSpeed {
             Question::ClockMhz(Clock::Graphics),
             Question::ClockMhz(Clock::Memory),
         ];
-        first.extend(fields::questions(held_back::first(of)));
+        first.extend(fields::questions(throttle_times::first(of)));
         let further = |gpu: &Answers| {
             let counts = |field| matches!(fields::whole(gpu, field), Ok(Some(_)));
-            fields::questions(held_back::further(of, counts))
+            fields::questions(throttle_times::further(of, counts))
         };
         let questions = Questions::of(&first).then(&further);
         let ask = |gpu: &Answers| {
@@ -39,7 +39,7 @@ impl Checker for ClockSpeed {
                     .clock_mhz(Clock::Memory)
                     .if_supported()
                     .trying("failed to get device clock info for nvml.CLOCK_MEM")?,
-                held_back: held_back::count(of, |field| fields::whole(gpu, field))?,
+                held_back: throttle_times::count(of, |field| fields::whole(gpu, field))?,
             })
         };
         asking::check(context, &questions, ask, |seen| {

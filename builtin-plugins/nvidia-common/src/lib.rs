@@ -13,7 +13,7 @@ pub mod mig;
 pub mod product;
 #[rustfmt::skip]
 mod products;
-pub mod remembered;
+pub mod saved_state;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;

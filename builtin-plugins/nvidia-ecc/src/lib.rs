@@ -8,7 +8,7 @@ pub mod sram;
 mod testing;
 pub mod uncorrected;
 
-use gpud_builtin_nvidia_common::{Questions, asking, remembered, tags};
+use gpud_builtin_nvidia_common::{Questions, asking, saved_state, tags};
 use gpud_sdk::nvml::Answers;
 use gpud_sdk::settings::numbers;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, config, history};
@@ -37,10 +37,10 @@ impl Checker for Ecc {
             let mut report = evaluate::evaluate(context, seen, threshold);
             // A scan has no past to compare with.
             if history::available() {
-                let before: rising::Memory = remembered::read()?;
+                let before: rising::Memory = saved_state::read()?;
                 let (events, memory) = rising::since(context, &before, &seen.gpus);
                 report.events = events;
-                remembered::write(&before, &memory);
+                saved_state::write(&before, &memory);
             }
             Ok(report)
         })

@@ -9,7 +9,7 @@ pub mod reader;
 
 use gpud_builtin_nvidia_common::bus::devices;
 use gpud_builtin_nvidia_common::{
-    Failure, IfSupported, Questions, asking, product, remembered, tags,
+    Failure, IfSupported, Questions, asking, product, saved_state, tags,
 };
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{
@@ -95,9 +95,9 @@ fn ask(gpu: &Answers) -> Result<Option<Fabric>, Failure> {
 
 /// Reads the manager's log lines since the last check.
 fn news(context: &CheckContext) -> Result<Vec<Event>, AccessError> {
-    let before = remembered::read()?;
+    let before = saved_state::read()?;
     let (events, now) = reader::read(context, &before);
-    remembered::write(&before, &now);
+    saved_state::write(&before, &now);
     Ok(events)
 }
 

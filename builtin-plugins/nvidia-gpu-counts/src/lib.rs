@@ -4,7 +4,7 @@ pub mod config;
 pub mod evaluate;
 
 use gpud_builtin_nvidia_common::bus::{self, CONTROLLER_3D, VGA_CONTROLLER};
-use gpud_builtin_nvidia_common::{Failure, SeenNow, asking, mig, remembered, tags};
+use gpud_builtin_nvidia_common::{Failure, SeenNow, asking, mig, saved_state, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::nvml::{self, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, history};
@@ -35,7 +35,7 @@ impl Checker for GpuCounts {
             let (report, _) = evaluate::evaluate(context, &config, &seen, &on_bus, None);
             return Ok(mig::extend(context, report, &seen.gpus));
         }
-        let known = remembered::read()?;
+        let known = saved_state::read()?;
         let since = context.now.saturating_sub(LOOK_BACK_MS);
         let mismatches = history::own_events(since, MAX_EVENTS)?;
         let reboots = match mismatches.is_empty() {
@@ -48,7 +48,7 @@ impl Checker for GpuCounts {
             known,
         };
         let (report, now) = evaluate::evaluate(context, &config, &seen, &on_bus, Some(&past));
-        remembered::write(&past.known, &now);
+        saved_state::write(&past.known, &now);
         Ok(mig::extend(context, report, &seen.gpus))
     }
 }

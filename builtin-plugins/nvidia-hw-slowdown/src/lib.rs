@@ -7,7 +7,7 @@ pub mod evaluate;
 pub mod minutes;
 pub mod reasons;
 
-use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, remembered, tags};
+use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, saved_state, tags};
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};
 
@@ -29,7 +29,7 @@ impl Checker for HwSlowdown {
         };
         asking::check(context, &questions, ask, |seen| {
             let before = match history::available() {
-                true => Some(remembered::read()?),
+                true => Some(saved_state::read()?),
                 false => None,
             };
             let past = match &before {
@@ -38,7 +38,7 @@ impl Checker for HwSlowdown {
             };
             let (report, now) = evaluate::evaluate(context, seen, past, nvml::driver_version);
             if let (Some(before), Some(now)) = (before, now) {
-                remembered::write(&before, &now);
+                saved_state::write(&before, &now);
             }
             Ok(report)
         })

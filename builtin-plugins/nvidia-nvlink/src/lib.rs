@@ -14,7 +14,7 @@ pub mod rising;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{
-    Failure, IfSupported, SeenNow, asking, fields, mig, remembered, tags,
+    Failure, IfSupported, SeenNow, asking, fields, mig, saved_state, tags,
 };
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
@@ -161,7 +161,7 @@ fn fields_of_links(gpu: &Answers) -> Vec<Question> {
 
 /// Compares the counters with those of the check before, and remembers them for the next.
 fn compare(context: &CheckContext, seen: &SeenNow<Reading>) -> Result<Vec<Rises>, AccessError> {
-    let before: Memory = remembered::read()?;
+    let before: Memory = saved_state::read()?;
     let mut memory = before.clone();
     let since = context.previous_check;
     let after_ms = since.and_then(|since| context.now.checked_sub(since));
@@ -179,7 +179,7 @@ fn compare(context: &CheckContext, seen: &SeenNow<Reading>) -> Result<Vec<Rises>
         }
     }
     memory.retain(|uuid| seen.gpus.iter().any(|asked| asked.gpu.uuid == uuid));
-    remembered::write(&before, &memory);
+    saved_state::write(&before, &memory);
     Ok(all)
 }
 

@@ -4,7 +4,7 @@ pub mod config;
 pub mod evaluate;
 pub mod memory;
 
-use gpud_builtin_nvidia_common::{Failure, IfSupported, Questions, asking, remembered, tags};
+use gpud_builtin_nvidia_common::{Failure, IfSupported, Questions, asking, saved_state, tags};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 
@@ -39,9 +39,9 @@ impl Checker for PcieLink {
         let questions = Questions::of(&[Question::PcieLink, Question::Utilization]);
         asking::check(context, &questions, ask, |seen| {
             // In a scan nothing is remembered.
-            let before: Memory = remembered::read().unwrap_or_default();
+            let before: Memory = saved_state::read().unwrap_or_default();
             let (report, now) = evaluate::evaluate(context, &config, seen, &before);
-            remembered::write(&before, &now);
+            saved_state::write(&before, &now);
             Ok(report)
         })
     }

@@ -4,7 +4,7 @@ pub mod evaluate;
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, remembered, tags};
+use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, saved_state, tags};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, log};
 
@@ -23,12 +23,12 @@ impl Checker for PersistenceMode {
         };
         asking::check(context, &questions, ask, |seen| {
             // Without it the worst is an event too many, which is counted as a repeat.
-            let before: BTreeSet<String> = remembered::read().unwrap_or_else(|error| {
+            let before: BTreeSet<String> = saved_state::read().unwrap_or_else(|error| {
                 log!(warn, "what was off before is not known: {}", error.text());
                 BTreeSet::new()
             });
             let (report, now) = evaluate::evaluate(context, seen, &before);
-            remembered::write(&before, &now);
+            saved_state::write(&before, &now);
             Ok(report)
         })
     }

@@ -5,7 +5,7 @@ pub mod evaluate;
 pub mod process;
 
 use gpud_builtin_nvidia_common::{
-    Asking, Failure, GpuAnswer, IfSupported, Questions, SeenNow, asking, remembered, tags,
+    Asking, Failure, GpuAnswer, IfSupported, Questions, SeenNow, asking, saved_state, tags,
 };
 use gpud_sdk::nvml::{Answers, ComputeProcess, ProcessUtilization, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
@@ -61,7 +61,7 @@ fn ask(gpu: &Answers) -> Result<Answer, Failure> {
 impl Checker for Processes {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         // In a scan nothing is remembered.
-        let before: u32 = remembered::read().unwrap_or_default();
+        let before: u32 = saved_state::read().unwrap_or_default();
         let mut failures = 0;
         let questions = Questions::of(&[Question::ComputeProcesses]).then(&further);
         let report = asking::check(context, &questions, ask, |seen| {
@@ -69,7 +69,7 @@ impl Checker for Processes {
             failures = now;
             Ok(report)
         })?;
-        remembered::write(&before, &failures);
+        saved_state::write(&before, &failures);
         Ok(report)
     }
 }

@@ -5,7 +5,7 @@ pub mod evaluate;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{
-    Asking, Failure, IfSupported, Questions, asking, product, remembered, tags,
+    Asking, Failure, IfSupported, Questions, asking, product, saved_state, tags,
 };
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};
@@ -29,10 +29,10 @@ impl Checker for RemappedRows {
             let mut report = evaluate::evaluate(context, seen);
             // A scan has no past to compare with.
             if history::available() {
-                let before: changes::LastRows = remembered::read()?;
+                let before: changes::LastRows = saved_state::read()?;
                 let (events, now) = changes::since(context, &before, &seen.gpus);
                 report.events = events;
-                remembered::write(&before, &now);
+                saved_state::write(&before, &now);
             }
             Ok(report)
         })

@@ -1,7 +1,7 @@
 //! `accelerator-nvidia-temperature`: how warm each GPU and its memory are, and how far that is from their limits.
 
-pub mod asked;
 pub mod evaluate;
+pub mod questions;
 
 use gpud_builtin_nvidia_common::{Questions, asking, tags};
 use gpud_sdk::nvml::Answers;
@@ -27,8 +27,8 @@ impl Checker for Temperature {
             .map_err(Error::failed)?;
         asking::check(
             context,
-            &Questions::of(&asked::QUESTIONS),
-            |gpu: &Answers| asked::ask(gpu),
+            &Questions::of(&questions::QUESTIONS),
+            |gpu: &Answers| questions::ask(gpu),
             |seen| Ok(evaluate::evaluate(context, seen, margin)),
         )
     }

@@ -33,7 +33,7 @@ const INTERFACES: [(&str, &[&str]); 5] = [
             "findings::check",
             "Memory::load",
             "remember_seen",
-            "remembered::",
+            "saved_state::",
             "Repeats::load",
             "RetainedState::load",
         ],

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    encode::{Lacks, encode},
+    encode::{EncodeOptions, encode},
     project::Project,
     tools,
 };
@@ -83,12 +83,12 @@ pub(crate) async fn built(
     if let Some(module) = &project.module {
         let module = folder.join(module);
         let bytes = read(&module)?;
-        let lacks = Lacks {
+        let options = EncodeOptions {
             wit: project.wit.as_ref().map(|path| folder.join(path)),
             adapter: project.adapter.as_ref().map(|path| folder.join(path)),
         };
-        let encoded =
-            encode(&bytes, &lacks).map_err(|problem| format!("{}: {problem}", module.display()))?;
+        let encoded = encode(&bytes, &options)
+            .map_err(|problem| format!("{}: {problem}", module.display()))?;
         replace(&component, &encoded)?;
     }
     let bytes = read(&component)?;

@@ -22,9 +22,9 @@ const EXPORTS: [(&str, &str); 3] = [
     ("kmsg-watcher", "kmsg-watcher-only"),
 ];
 
-/// What a module lacks to be made a component.
+/// What a module needs to become a component, apart from its own content.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Lacks {
+pub(crate) struct EncodeOptions {
     /// Folder of the contract, for a module that does not carry it.
     pub(crate) wit: Option<PathBuf>,
     /// A module, as text or binary, that replaces the first version of WASI; it may import what the contract has.
@@ -35,15 +35,15 @@ pub(crate) struct Lacks {
 ///
 /// # Errors
 /// In words.
-pub(crate) fn encode(module: &[u8], lacks: &Lacks) -> Result<Vec<u8>, String> {
-    let contract = lacks.wit.as_deref().map(contract).transpose()?;
+pub(crate) fn encode(module: &[u8], options: &EncodeOptions) -> Result<Vec<u8>, String> {
+    let contract = options.wit.as_deref().map(contract).transpose()?;
     let module = match &contract {
         Some(contract) => typed(module, contract, &worlds(module)?)?,
         None => module.to_vec(),
     };
     let encoder = ComponentEncoder::default().validate(true);
     let mut encoder = encoder.module(&module).map_err(none)?;
-    if let Some(path) = &lacks.adapter {
+    if let Some(path) = &options.adapter {
         let wrong = |problem: String| format!("{}: {problem}", path.display());
         let bytes = local_file::read(path, MAX_COMPONENT_BYTES)
             .map_err(|error| local_file::open_error(path, &error))?;
@@ -131,13 +131,13 @@ mod tests {
         wat::parse_str(text).unwrap()
     }
 
-    fn lacks(folder: &Path, adapter: Option<&str>) -> Lacks {
+    fn options(folder: &Path, adapter: Option<&str>) -> EncodeOptions {
         let adapter = adapter.map(|text| {
             let path = folder.join("wasi.wat");
             std::fs::write(&path, text).unwrap();
             path
         });
-        Lacks {
+        EncodeOptions {
             wit: Some(WIT.into()),
             adapter,
         }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_core_module_without_wit_becomes_an_empty_component_that_is_none_of_ours() {
         let module = wat::parse_str("(module)").unwrap();
-        let component = encode(&module, &Lacks::default()).unwrap();
+        let component = encode(&module, &EncodeOptions::default()).unwrap();
         assert!(component.starts_with(b"\0asm\x0d\0\x01\0"));
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn what_is_not_used_is_not_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let import = r#"(import "gpud:plugin/log@0.1.0" "write" (func (param i32 i32 i32)))"#;
-        let component = encode(&module(import, ""), &lacks(folder.path(), None)).unwrap();
+        let component = encode(&module(import, ""), &options(folder.path(), None)).unwrap();
         let names = String::from_utf8_lossy(&component);
         assert!(names.contains("gpud:plugin/log@0.1.0"));
         assert!(!names.contains("gpud:plugin/sysfs@0.1.0"));
@@ -169,14 +169,14 @@ mod tests {
             (import "env" "memory" (memory 0))
             (func (export "sched_yield") (result i32)
                 (call $log (i32.const 0) (i32.const 0) (i32.const 0)) i32.const 0))"#;
-        let lacks = lacks(folder.path(), Some(adapter));
+        let options = options(folder.path(), Some(adapter));
         let module = module(import, "");
-        let component = encode(&module, &lacks).unwrap();
+        let component = encode(&module, &options).unwrap();
         let names = String::from_utf8_lossy(&component);
         assert!(names.contains("gpud:plugin/log@0.1.0"));
-        let without = Lacks {
+        let without = EncodeOptions {
             adapter: None,
-            ..lacks
+            ..options
         };
         let error = encode(&module, &without).unwrap_err();
         assert!(error.contains("wasi_snapshot_preview1"), "{error}");
@@ -185,25 +185,25 @@ mod tests {
     #[test]
     fn mistakes_are_reported() {
         let folder = tempfile::tempdir().unwrap();
-        let good = lacks(folder.path(), None);
+        let good = options(folder.path(), None);
         let nothing = wat::parse_str("(module)").unwrap();
-        let nowhere = Lacks {
+        let nowhere = EncodeOptions {
             wit: Some("/nonexistent".into()),
             adapter: None,
         };
-        let odd = lacks(folder.path(), Some("(module (func"));
-        let gone = Lacks {
+        let odd = options(folder.path(), Some("(module (func"));
+        let gone = EncodeOptions {
             adapter: Some("/nonexistent.wat".into()),
             ..good.clone()
         };
-        for (module, lacks, expected) in [
+        for (module, options, expected) in [
             (&b"text"[..], &good, "no component can be made of it"),
             (&nothing, &good, "it exports no checker"),
             (&nothing, &nowhere, "/nonexistent"),
             (&module("", ""), &odd, "wasi.wat"),
             (&module("", ""), &gone, "/nonexistent.wat: no such file"),
         ] {
-            let error = encode(module, lacks).unwrap_err();
+            let error = encode(module, options).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -179,11 +179,11 @@ pub(crate) async fn prepare(
     project: &Project,
     command_options: CommandOptions<'_>,
 ) -> Result<(), String> {
-    let asker = Asker {
+    let probe = ToolProbe {
         folder,
         env: environment(command_options.variables).0,
     };
-    let missing = asker.look(project).await;
+    let missing = probe.look(project).await;
     if missing.is_empty() {
         return Ok(());
     }
@@ -197,7 +197,7 @@ pub(crate) async fn prepare(
         return Err(report(&missing));
     }
     run_all(folder, &installs, command_options).await?;
-    let missing = asker.look(project).await;
+    let missing = probe.look(project).await;
     match missing.is_empty() {
         true => Ok(()),
         false => Err(report(&missing)),
@@ -205,12 +205,12 @@ pub(crate) async fn prepare(
 }
 
 /// Asks tools in a project's folder, with the environment of its build.
-struct Asker<'a> {
+struct ToolProbe<'a> {
     folder: &'a Path,
     env: Env,
 }
 
-impl Asker<'_> {
+impl ToolProbe<'_> {
     async fn look(&self, project: &Project) -> Vec<Missing> {
         let tools = tools(&project.language);
         let mut missing = Vec::new();

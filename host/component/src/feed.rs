@@ -13,7 +13,7 @@ use std::{
 
 use tokio::sync::broadcast;
 
-use super::earlier::earlier;
+use super::previous_verdict::earlier;
 use crate::model::{Event, Health, HealthState, UnixMillis};
 
 /// How many changes a reader that comes back can catch up on.

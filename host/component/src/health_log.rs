@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::earlier::earlier;
+use super::previous_verdict::earlier;
 use crate::model::{Event, EventType, Health, HealthState, UnixMillis};
 
 /// Most events of one component that are logged in [`WINDOW_MS`]; the others are counted.

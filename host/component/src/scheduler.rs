@@ -29,8 +29,8 @@ const BEAT: Duration = Duration::from_secs(30);
 /// The beat of components that ask GPUs.
 const GPUS: &str = "nvml";
 
-/// Turns of checks that are due together.
-struct Turns {
+/// Permits that bound how many checks run at the same time.
+struct CheckPermits {
     /// After the start.
     first: Semaphore,
     /// At a beat.
@@ -42,7 +42,7 @@ pub struct Scheduler {
     services: Arc<Services>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
-    turns: Arc<Turns>,
+    permits: Arc<CheckPermits>,
     /// The time from which beats are counted.
     start: Instant,
 }
@@ -60,7 +60,7 @@ impl Scheduler {
             services,
             tasks,
             shutdown,
-            turns: Arc::new(Turns {
+            permits: Arc::new(CheckPermits {
                 first: Semaphore::new(FIRST_AT_ONCE),
                 beat: Semaphore::new(AT_ONCE),
             }),
@@ -78,13 +78,13 @@ impl Scheduler {
             return;
         }
         let (services, shutdown) = (Arc::clone(&self.services), self.shutdown.clone());
-        let turns = Arc::clone(&self.turns);
+        let permits = Arc::clone(&self.permits);
         let start = self.start;
         self.tasks.spawn(async move {
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = component.closed() => {}
-                () = run(&component, &services, schedule, &turns, start) => {}
+                () = run(&component, &services, schedule, &permits, start) => {}
             }
         });
     }
@@ -126,11 +126,11 @@ async fn run(
     component: &Component,
     services: &Services,
     schedule: Schedule,
-    turns: &Turns,
+    permits: &CheckPermits,
     start: Instant,
 ) {
     in_turn(
-        &turns.first,
+        &permits.first,
         component.check_if_idle(services, Trigger::Startup),
     )
     .await;
@@ -160,14 +160,14 @@ async fn run(
         let check = component.check_if_idle(services, Trigger::Scheduled);
         match is_script {
             true => check.await,
-            false => in_turn(&turns.beat, check).await,
+            false => in_turn(&permits.beat, check).await,
         };
     }
 }
 
 /// Runs a check in its turn. The turn ends with the check, or when the check has taken long.
-async fn in_turn<T>(turns: &Semaphore, check: impl Future<Output = T>) -> T {
-    let turn = turns.acquire().await;
+async fn in_turn<T>(permits: &Semaphore, check: impl Future<Output = T>) -> T {
+    let turn = permits.acquire().await;
     let mut check = pin!(check);
     match tokio::time::timeout(TURN, &mut check).await {
         Ok(done) => done,

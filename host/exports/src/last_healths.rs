@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Health, Subject, regular::check_regular, spool};
+use crate::{Health, Subject, own_files::check_regular, spool};
 
 /// Name of the file in the folder of spools.
 const FILE: &str = "last-healths.json";

@@ -35,18 +35,18 @@ pub mod metrics;
 pub mod names;
 #[cfg(feature = "otlp")]
 pub mod otlp;
+mod own_files;
 #[cfg(feature = "s3")]
 mod partition;
 pub mod peer;
-mod place;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod queue;
 mod record;
-mod regular;
 pub mod retry;
 #[cfg(any(feature = "postgres", feature = "s3"))]
 mod row;
+mod row_origin;
 #[cfg(feature = "s3")]
 pub mod s3;
 pub mod secret;

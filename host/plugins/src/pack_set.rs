@@ -6,14 +6,14 @@ use super::{
     Plugins,
     file::Stamps,
     retained::{RolledBackVersion, Version},
-    rollback::Unprepared,
+    rollback::PrepareError,
     running::{Prepared, RunningEntry, Source},
     set::{PluginFingerprints, fingerprint},
     spec_source::SpecSource,
 };
 use crate::{
     component::Component,
-    pack::{self, intact::InstalledPack},
+    pack::{self, integrity::InstalledPack},
     spec::{Plugin, PluginFile, Problem},
 };
 
@@ -62,13 +62,11 @@ impl Plugins {
                     prepared.push(one);
                     now.insert(name, this);
                 }
-                Err(unprepared) => {
+                Err(error) => {
                     if !is_refused {
-                        problems.push(unprepared.problem.clone());
+                        problems.push(error.problem.clone());
                     }
-                    let instead = self
-                        .instead_of(&plugin, &spec_source, &source, unprepared)
-                        .await;
+                    let instead = self.instead_of(&plugin, &spec_source, &source, error).await;
                     if let Some((one, refused)) = instead {
                         prepared.push(one);
                         fallen_back.push((name, refused));
@@ -91,7 +89,7 @@ impl Plugins {
         }
         tracing::info!(?replaced, ?gone, spec = spec_source.name, "pack applied");
         for (name, refused) in fallen_back {
-            self.tell_of(&name, &refused).await;
+            self.record_rollback(&name, &refused).await;
         }
         let retained = Arc::clone(&self.running.retained);
         tokio::task::spawn_blocking(move || gone.iter().for_each(|name| retained.forget(name)));
@@ -126,14 +124,14 @@ impl Plugins {
         gone.map(|(name, _)| name.clone()).collect()
     }
 
-    /// What runs in the place of a plugin that cannot: nothing new where it runs already, or where no version that worked
-    /// is retained; its component then says why.
+    /// Returns the version that runs instead of a plugin that cannot be loaded. `None` where a version runs already, or where
+    /// no version that worked is retained; its component then shows the reason.
     async fn instead_of(
         &self,
         plugin: &Plugin,
         spec_source: &SpecSource,
         source: &Source,
-        mut unprepared: Unprepared,
+        mut error: PrepareError,
     ) -> Option<(Prepared, RolledBackVersion)> {
         let runs = {
             let entries = self.running.entries();
@@ -143,16 +141,16 @@ impl Plugins {
         };
         if let Some(version) = runs {
             // Its own file may be good, and another one of the pack damaged.
-            if unprepared.version.as_ref() != Some(&version) {
-                self.tell_of_refusal(&unprepared).await;
+            if error.version.as_ref() != Some(&version) {
+                self.record_refusal(&error).await;
             }
             return None;
         }
         // A file that is missing is damaged, too: only `gpud pack remove` ends a pack.
-        unprepared
+        error
             .version
             .get_or_insert_with(|| Version::of(b"", &plugin.spec));
-        match self.before(plugin, spec_source, unprepared).await {
+        match self.before(plugin, spec_source, error).await {
             (Ok(prepared), Some(refused)) => Some((prepared, refused)),
             (Ok(_), None) => None,
             (Err(problem), _) => {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     node::{file_watch::FileWatch, trusted::Opener},
-    pack::{PackRefusal, installed::Packs, intact::InstalledPack},
+    pack::{PackRefusal, installed::Packs, integrity::InstalledPack},
     spec::PluginFile,
 };
 

@@ -19,7 +19,7 @@ use crate::{
 
 /// The running version of an entry.
 #[derive(Clone)]
-pub(crate) struct Current {
+pub(crate) struct CurrentVersion {
     /// The version.
     pub(crate) version: Version,
     /// Its probation, unless it worked before.
@@ -28,7 +28,7 @@ pub(crate) struct Current {
     pub(crate) rolled_back: Option<RolledBackVersion>,
 }
 
-impl Current {
+impl CurrentVersion {
     /// Returns the version as `/v1/plugins` shows it.
     pub(crate) fn shown(&self) -> RunningVersion {
         RunningVersion {
@@ -53,8 +53,8 @@ pub(crate) struct ProbationOutcome {
     pub(crate) verdict: Verdict,
 }
 
-/// A plugin that cannot run.
-pub(crate) struct Unprepared {
+/// Why a plugin cannot run.
+pub(crate) struct PrepareError {
     /// Component name of the entry.
     pub(crate) plugin: String,
     /// The problem, and where.
@@ -63,7 +63,7 @@ pub(crate) struct Unprepared {
     pub(crate) version: Option<Version>,
 }
 
-impl Unprepared {
+impl PrepareError {
     pub(crate) fn of(
         plugin: &Plugin,
         spec_source: &SpecSource,
@@ -150,7 +150,7 @@ impl Plugins {
         let running = {
             let entries = self.running.entries();
             let entry = entries.get(plugin);
-            let is_it = |current: &Current| current.version == refused.version;
+            let is_it = |current: &CurrentVersion| current.version == refused.version;
             entry
                 .filter(|entry| entry.current.as_ref().is_some_and(is_it))
                 .map(|entry| {
@@ -188,7 +188,7 @@ impl Plugins {
         };
         match placed {
             Ok(()) => {
-                self.tell_of(plugin, &refused).await;
+                self.record_rollback(plugin, &refused).await;
                 let name = plugin.to_owned();
                 let noting = tokio::task::spawn_blocking(move || retained.refuse(&name, refused));
                 if !matches!(noting.await, Ok(Ok(()))) {
@@ -214,16 +214,16 @@ impl Plugins {
         }
     }
 
-    /// At start: the last version that worked in place of one that cannot be loaded; also what to tell of it.
+    /// Returns, at the start, the last version that worked instead of one that cannot be loaded, and the refused version.
     pub(super) async fn before(
         &self,
         plugin: &Plugin,
         spec_source: &SpecSource,
-        unprepared: Unprepared,
+        error: PrepareError,
     ) -> (Result<Prepared, String>, Option<RolledBackVersion>) {
-        let Unprepared {
+        let PrepareError {
             problem, version, ..
-        } = unprepared;
+        } = error;
         let Some(version) = version else {
             return (Err(problem), None);
         };
@@ -251,8 +251,8 @@ impl Plugins {
         }
     }
 
-    /// A version runs in place of another.
-    pub(super) async fn tell_of(&self, plugin: &str, refused: &RolledBackVersion) {
+    /// Records that a version runs instead of a refused one.
+    pub(super) async fn record_rollback(&self, plugin: &str, refused: &RolledBackVersion) {
         let running = {
             let entries = self.running.entries();
             let current = entries.get(plugin).and_then(|entry| entry.current.as_ref());
@@ -265,14 +265,14 @@ impl Plugins {
         }
     }
 
-    /// A new version was refused while an older one runs.
-    pub(super) async fn tell_of_refusal(&self, unprepared: &Unprepared) {
-        let Some(version) = &unprepared.version else {
+    /// Records that a new version was refused while an older one runs.
+    pub(super) async fn record_refusal(&self, error: &PrepareError) {
+        let Some(version) = &error.version else {
             return;
         };
         let running = {
             let entries = self.running.entries();
-            let entry = entries.get(&unprepared.plugin);
+            let entry = entries.get(&error.plugin);
             let current = entry.and_then(|entry| entry.current.as_ref());
             current.map(|current| current.version.digest())
         };
@@ -280,14 +280,14 @@ impl Plugins {
             let message = format!(
                 "version {} was refused: {}; version {running} goes on",
                 version.digest(),
-                unprepared.problem
+                error.problem
             );
-            self.tell(&unprepared.plugin, None, "plugin_version_refused", message)
+            self.tell(&error.plugin, None, "plugin_version_refused", message)
                 .await;
         }
     }
 
-    /// An event of one of a plugin's components, the first unless another is named.
+    /// Stores an event of one of a plugin's components, the first unless another is named.
     async fn tell(&self, plugin: &str, component: Option<&str>, name: &str, message: String) {
         let found = {
             let entries = self.running.entries();
@@ -335,7 +335,7 @@ mod tests {
             taken_back(&refused, &version("bb", "0")),
             "the edited entry (version sha256:bb) was taken back: it trapped: x; the entry of before runs with version sha256:bb"
         );
-        let shown = Current {
+        let shown = CurrentVersion {
             version: version("aa", "1"),
             probation: None,
             rolled_back: Some(refused),

@@ -12,7 +12,7 @@ use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 use super::{
     file,
     retained::{RetainedVersion, RetainedVersions, RolledBackVersion, Version, entry_text},
-    rollback::{Current, ProbationOutcome, Unprepared, taken_back},
+    rollback::{CurrentVersion, PrepareError, ProbationOutcome, taken_back},
     spec_source::SpecSource,
     wasm,
 };
@@ -59,7 +59,7 @@ pub(crate) struct RunningEntry {
     /// Its components.
     pub(crate) components: Vec<Arc<Component>>,
     /// The running version, if it is a Wasm entry that was loaded.
-    pub(crate) current: Option<Current>,
+    pub(crate) current: Option<CurrentVersion>,
 }
 
 /// A plugin ready to run.
@@ -69,7 +69,7 @@ pub(crate) struct Prepared {
     /// Its components, not registered yet.
     pub(crate) components: Vec<Component>,
     /// The version, if it is a Wasm entry.
-    current: Option<Current>,
+    current: Option<CurrentVersion>,
     /// The file of its component, to be stored; `None` if it is stored already.
     wasm: Option<Vec<u8>>,
 }
@@ -139,7 +139,7 @@ impl Running {
         &self,
         plugins: Vec<Plugin>,
         spec_source: &SpecSource,
-    ) -> Result<Vec<Prepared>, Vec<Unprepared>> {
+    ) -> Result<Vec<Prepared>, Vec<PrepareError>> {
         let (mut prepared, mut problems) = (Vec::new(), Vec::new());
         for plugin in plugins {
             match self.prepare(plugin, spec_source).await {
@@ -161,7 +161,7 @@ impl Running {
         &self,
         plugin: Plugin,
         spec_source: &SpecSource,
-    ) -> Result<Prepared, Unprepared> {
+    ) -> Result<Prepared, PrepareError> {
         if plugin.spec.wasm.is_none() {
             let components = vec![Component::of_script(&plugin)];
             return Ok(Prepared {
@@ -172,7 +172,7 @@ impl Running {
             });
         }
         let read = wasm::read_component(&plugin, &spec_source.folder, Opener::of_daemon()).await;
-        let wasm = read.map_err(|problem| Unprepared::of(&plugin, spec_source, problem, None))?;
+        let wasm = read.map_err(|problem| PrepareError::of(&plugin, spec_source, problem, None))?;
         let (wasm, version) = self.version(wasm, &plugin).await;
         if let Err(pack::PackRefusal(why)) = spec_source.check(&plugin, &wasm) {
             let problem = wasm::Problem {
@@ -180,7 +180,12 @@ impl Running {
                 place: None,
                 note: None,
             };
-            return Err(Unprepared::of(&plugin, spec_source, problem, Some(version)));
+            return Err(PrepareError::of(
+                &plugin,
+                spec_source,
+                problem,
+                Some(version),
+            ));
         }
         let (name, source) = (&plugin.component, &spec_source.name);
         let before = self.retained.before(name, source, &version);
@@ -199,7 +204,7 @@ impl Running {
         }
         let loaded = wasm::of_bytes(&self.runtime, &plugin, &spec_source.folder, &wasm).await;
         let loaded = loaded.map_err(|problem| {
-            Unprepared::of(&plugin, spec_source, problem, Some(version.clone()))
+            PrepareError::of(&plugin, spec_source, problem, Some(version.clone()))
         })?;
         let names = loaded
             .components
@@ -224,7 +229,7 @@ impl Running {
         });
         Ok(Prepared {
             components: components.collect(),
-            current: Some(Current {
+            current: Some(CurrentVersion {
                 version,
                 probation,
                 rolled_back: None,
@@ -265,7 +270,7 @@ impl Running {
     }
 
     /// What runs beside the components of an entry, if it asks for that.
-    async fn shadows(&self, plugin: &Plugin, spec_source: &SpecSource) -> Option<Shadows> {
+    async fn shadows(&self, plugin: &Plugin, spec_source: &SpecSource) -> Option<ShadowCheckers> {
         let (digest, loaded) = wasm::load_shadow(
             &self.runtime,
             plugin,
@@ -281,7 +286,7 @@ impl Running {
             );
             problem
         });
-        Some(Shadows { digest, checkers })
+        Some(ShadowCheckers { digest, checkers })
     }
 
     /// Makes a version that worked ready to run in place of another one. It gets no grant that the present entry does
@@ -327,7 +332,7 @@ impl Running {
         });
         Ok(Prepared {
             components: components.collect(),
-            current: Some(Current {
+            current: Some(CurrentVersion {
                 version: before.version.clone(),
                 probation: None,
                 rolled_back: Some(refused),
@@ -514,14 +519,14 @@ impl Running {
     }
 }
 
-/// The second version of an entry.
-struct Shadows {
+/// The checkers of the second version of an entry.
+struct ShadowCheckers {
     digest: String,
     checkers: Result<Vec<WasmChecker>, String>,
 }
 
-impl Shadows {
-    /// What runs beside the component of this name.
+impl ShadowCheckers {
+    /// Returns the shadow of the component of this name.
     fn of(&mut self, name: &str) -> Shadow {
         let checker = match &mut self.checkers {
             Ok(checkers) => {

@@ -14,7 +14,7 @@ use tokio::sync::{
 use super::{
     file::{self, Stamps},
     retained::{self, RetainedVersions},
-    rollback::{Current, ProbationOutcome},
+    rollback::{CurrentVersion, ProbationOutcome},
     running::{Running, RunningEntry, Source},
     spec_source::{REQUEST, SpecSource},
     trouble, wasm,
@@ -98,7 +98,7 @@ impl Plugins {
             .map(|entry| {
                 let mut spec = entry.plugin.spec.clone();
                 if let Some(wasm) = &mut spec.wasm {
-                    wasm.running_version = entry.current.as_ref().map(Current::shown);
+                    wasm.running_version = entry.current.as_ref().map(CurrentVersion::shown);
                     let reasons = entry.components.iter().filter_map(|component| {
                         Some((component.name().to_owned(), component.not_applicable()?))
                     });
@@ -193,7 +193,7 @@ impl Plugins {
     ) {
         let (prepared, refused) = match self.running.prepare(plugin.clone(), spec_source).await {
             Ok(prepared) => (Ok(prepared), None),
-            Err(unprepared) => self.before(&plugin, spec_source, unprepared).await,
+            Err(error) => self.before(&plugin, spec_source, error).await,
         };
         match prepared {
             Ok(prepared) => {
@@ -214,7 +214,9 @@ impl Plugins {
                     .await;
                 match (installed, refused) {
                     (Err(taken), _) => placeholder.failed(taken),
-                    (Ok(()), Some(refused)) => self.tell_of(&plugin.component, &refused).await,
+                    (Ok(()), Some(refused)) => {
+                        self.record_rollback(&plugin.component, &refused).await
+                    }
                     (Ok(()), None) => {}
                 }
             }
@@ -271,11 +273,11 @@ impl Plugins {
         };
         let prepared = match self.running.prepare_all(changed, &spec_source).await {
             Ok(prepared) => prepared,
-            Err(unprepared) => {
-                for one in &unprepared {
-                    self.tell_of_refusal(one).await;
+            Err(errors) => {
+                for one in &errors {
+                    self.record_refusal(one).await;
                 }
-                return Err(unprepared.into_iter().map(|one| one.problem).collect());
+                return Err(errors.into_iter().map(|one| one.problem).collect());
             }
         };
         let replaced: Vec<_> = prepared
@@ -342,8 +344,8 @@ impl Plugins {
             .running
             .prepare_all(read.plugins, &spec_source)
             .await
-            .map_err(|unprepared| {
-                let problems = unprepared.into_iter().map(|one| one.problem);
+            .map_err(|errors| {
+                let problems = errors.into_iter().map(|one| one.problem);
                 RegisterError::Invalid(problems.collect())
             })?;
         let _editing = self.editing.lock().await;

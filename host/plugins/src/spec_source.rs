@@ -7,7 +7,7 @@ use std::{
 
 use super::file;
 use crate::{
-    pack::{PackRefusal, intact::InstalledPack},
+    pack::{PackRefusal, integrity::InstalledPack},
     spec::{Plugin, Position},
 };
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::component::{Component, Registry, troubles};
+use crate::component::{Component, Registry, own_faults};
 
 /// Its name.
-const COMPONENT: &str = troubles::PLUGIN_SPECS;
+const COMPONENT: &str = own_faults::PLUGIN_SPECS;
 /// Most problems that are reported; the log has all.
 const MOST_LISTED: usize = 10;
 
 /// The one that says what is wrong with installed packs.
-pub(crate) const OF_PACKS: &str = troubles::PLUGIN_PACKS;
+pub(crate) const OF_PACKS: &str = own_faults::PLUGIN_PACKS;
 
 /// Shows these problems of the spec file, or that there are none.
 pub(crate) fn show(registry: &Registry, what: &str, problems: &[String]) {

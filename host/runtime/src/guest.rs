@@ -53,9 +53,9 @@ pub(super) enum Answer {
 /// An export does not have the types of the contract; Wasmtime notices when it is first looked up.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct OtherForm(pub(super) String);
+pub(super) struct ExportTypeMismatch(pub(super) String);
 
-impl OtherForm {
+impl ExportTypeMismatch {
     #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     fn of(error: wasmtime::Error) -> wasmtime::Error {
         wasmtime::Error::new(Self(format!("{error:#}")))
@@ -88,29 +88,29 @@ impl Guest {
         Ok(match request {
             Request::Describe => {
                 let guest = self.checker.load(&mut *store, &instance);
-                let guest = guest.map_err(OtherForm::of)?;
+                let guest = guest.map_err(ExportTypeMismatch::of)?;
                 Answer::Description(guest.call_describe(&mut *store).await?)
             }
             Request::Check(context) => {
                 let guest = self.checker.load(&mut *store, &instance);
-                let guest = guest.map_err(OtherForm::of)?;
+                let guest = guest.map_err(ExportTypeMismatch::of)?;
                 Answer::Report(guest.call_check(&mut *store, context).await?)
             }
             Request::Scan(context) => {
                 let indices = self.scanner.as_ref();
                 let indices = indices.ok_or_else(|| missing("scanner"))?;
                 let guest = indices.load(&mut *store, &instance);
-                let guest = guest.map_err(OtherForm::of)?;
+                let guest = guest.map_err(ExportTypeMismatch::of)?;
                 Answer::Report(guest.call_scan(&mut *store, context).await?)
             }
             Request::Patterns(component) => {
                 let guest = self.kmsg_watcher()?.load(&mut *store, &instance);
-                let guest = guest.map_err(OtherForm::of)?;
+                let guest = guest.map_err(ExportTypeMismatch::of)?;
                 Answer::Patterns(guest.call_patterns(&mut *store, component).await?)
             }
             Request::OnMessages(context, messages) => {
                 let guest = self.kmsg_watcher()?.load(&mut *store, &instance);
-                let guest = guest.map_err(OtherForm::of)?;
+                let guest = guest.map_err(ExportTypeMismatch::of)?;
                 let call = guest.call_on_messages(&mut *store, context, messages);
                 Answer::Events(call.await?)
             }

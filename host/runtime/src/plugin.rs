@@ -14,7 +14,7 @@ use super::{
     Runtime,
     code::Code,
     error::{CallError, LoadError},
-    guest::{Answer, Description, OtherForm, Request, contract, is_component, other_form},
+    guest::{Answer, Description, ExportTypeMismatch, Request, contract, is_component, other_form},
     limits::{Limits, MemoryLimiter, RefusedGrowth},
     validate,
 };
@@ -405,7 +405,7 @@ fn call_error(
     identity: &Identity,
 ) -> CallError {
     match (refused, error.downcast_ref()) {
-        (_, Some(OtherForm(problem))) => CallError::Contract(printable(problem)),
+        (_, Some(ExportTypeMismatch(problem))) => CallError::Contract(printable(problem)),
         (Some(refused), None) => CallError::Memory(refused),
         (None, None) => {
             tell_where(error, identity);

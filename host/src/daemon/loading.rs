@@ -10,14 +10,14 @@ use crate::{
     component::{
         Component, ComponentConfig, Registry, WasmChecker,
         builtin::{self, Builtin},
+        own_faults,
         scheduler::Scheduler,
-        troubles,
     },
     runtime::{Limits, PluginSource, Runtime, Wasm},
 };
 
 /// The component that says what is wrong with the site's configuration of components. It is only there while something is.
-const CONFIGS: &str = troubles::COMPONENT_CONFIGS;
+const CONFIGS: &str = own_faults::COMPONENT_CONFIGS;
 
 /// A built-in component that runs, and where it is shown.
 pub type RegisteredBuiltin = (Builtin, Arc<Component>);

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc::Receiver, oneshot::Sender};
 
 use super::DaemonExports;
 use crate::{
-    component::{Component, Registry, troubles},
+    component::{Component, Registry, own_faults},
     node::{
         file_watch::FileWatch,
         local_file::{self, FileStamp},
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Largest file, bytes.
 const MAX_BYTES: usize = 1 << 20;
 /// The component that shows an error in the file. It is registered only while the file has one.
-const TROUBLE: &str = troubles::EXPORTS_FILE;
+const TROUBLE: &str = own_faults::EXPORTS_FILE;
 
 /// Reads and checks a file of exports. Scripts do not get variables that it names as secrets, whether or not it has an
 /// error.

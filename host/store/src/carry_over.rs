@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{StoreError, beside, schema};
+use super::{StoreError, database_files, schema};
 
 const TABLES: &[&str] = &[
     "meta",
@@ -38,7 +38,7 @@ pub(super) fn copy_rows(memory: &Connection, path: &Path) -> bool {
     if !path.exists() {
         return true;
     }
-    if let Err(error) = beside::check_kinds(path) {
+    if let Err(error) = database_files::check_kinds(path) {
         tracing::warn!(%error, "cannot read the old database");
         return false;
     }

@@ -59,7 +59,7 @@ impl Store {
         };
         self.write_then(Kind::InsertUpdate, work, move |caches| {
             if let Some(component) = changed {
-                caches.quiet_events.added(&component);
+                caches.absent_events.added(&component);
             }
             if let Some(component) = written {
                 caches.values.changed(&component);

@@ -64,7 +64,7 @@ impl Store {
             Ok(inserted)
         };
         self.write_then(Kind::InsertUpdate, insert, move |caches| {
-            caches.quiet_events.added(&name);
+            caches.absent_events.added(&name);
         })
         .await
     }
@@ -95,7 +95,7 @@ impl Store {
             Ok(())
         };
         self.write_then(Kind::InsertUpdate, insert, move |caches| {
-            caches.quiet_events.added(&name);
+            caches.absent_events.added(&name);
         })
         .await
     }
@@ -112,8 +112,8 @@ impl Store {
         since: UnixMillis,
         limit: Option<u32>,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let quiet = &self.inner.caches.quiet_events;
-        let unknown = match quiet.since(component, since) {
+        let cache = &self.inner.caches.absent_events;
+        let unknown = match cache.since(component, since) {
             Ok(()) => return Ok(Vec::new()),
             Err(unknown) => unknown,
         };
@@ -135,7 +135,7 @@ impl Store {
             })
             .await?;
         if events.is_empty() && limit != Some(0) {
-            quiet.keep(component, since, unknown);
+            cache.keep(component, since, unknown);
         }
         Ok(events)
     }

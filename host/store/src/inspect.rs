@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{StoreError, StoredEvent, beside, events, import, open};
+use super::{StoreError, StoredEvent, database_files, events, import, open};
 
 /// GPUd's table of names and values.
 const HOSTED: &str = "gpud_metadata";
@@ -25,7 +25,7 @@ impl StateFile {
     /// [`StoreError::Io`] when there is none, [`StoreError::Corrupt`] when it is no database.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         std::fs::metadata(path)?;
-        beside::check_kinds(path)?;
+        database_files::check_kinds(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(open::BUSY_TIMEOUT)?;
@@ -112,7 +112,7 @@ pub fn clear_hosted(path: &Path) -> Result<(), StoreError> {
 fn writable(path: &Path) -> Result<Connection, StoreError> {
     // SQLite would create a missing file.
     std::fs::metadata(path)?;
-    beside::check_kinds(path)?;
+    database_files::check_kinds(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(open::BUSY_TIMEOUT)?;

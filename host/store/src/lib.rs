@@ -12,7 +12,6 @@
 use gpud_model as model;
 use gpud_node as node;
 
-mod beside;
 mod caches;
 mod carry_over;
 mod commit;
@@ -20,6 +19,7 @@ mod compact;
 mod condense;
 mod counters;
 mod cursors;
+mod database_files;
 mod error;
 mod event_row;
 mod events;
@@ -32,9 +32,10 @@ mod latches;
 mod lock;
 mod marks;
 mod meta;
+mod migration_backup;
+mod negative_cache;
 mod open;
 mod plugin_state;
-mod quiet;
 mod reader;
 mod reboots;
 mod retention;
@@ -42,7 +43,6 @@ mod samples;
 mod schema;
 mod timeline;
 mod values;
-mod way_back;
 mod writer;
 
 #[cfg(test)]
@@ -75,12 +75,12 @@ pub use import::{ImportRules, Imported, import_gpud};
 pub use inspect::{StateFile, clear_hosted, set_hosted};
 pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
+pub use migration_backup::ask_for_copy;
 pub use retention::PurgeCounts;
 pub use samples::{Sample, Series, StoredSample};
 pub use timeline::{
     Cursor, Entry, EntryContent, EntryId, MAX_PAGE, Page, ParseCursorError, TimelineRead,
 };
-pub use way_back::ask_for_copy;
 
 /// Name of the database file inside the data folder.
 pub const STATE_FILE: &str = "gpud.state";

@@ -21,7 +21,7 @@ impl Store {
             Ok(())
         };
         self.write_then(Kind::InsertUpdate, insert, move |caches| {
-            caches.quiet_marks.added(&name);
+            caches.absent_marks.added(&name);
         })
         .await
     }
@@ -32,7 +32,7 @@ impl Store {
     /// # Errors
     /// Any failure to write.
     pub async fn settle_marks(&self, now: UnixMillis) -> Result<u64, StoreError> {
-        // What is known of quiet components stays true: a mark only becomes earlier.
+        // Entries of the negative cache stay true: a mark only becomes earlier.
         self.write(Kind::InsertUpdate, move |conn| {
             let settled = conn.execute(
                 "UPDATE OR REPLACE healthy_mark SET time_ms = ?1 WHERE time_ms > ?1",
@@ -53,8 +53,8 @@ impl Store {
         component: &str,
         since: UnixMillis,
     ) -> Result<Vec<UnixMillis>, StoreError> {
-        let quiet = &self.inner.caches.quiet_marks;
-        let unknown = match quiet.since(component, since) {
+        let cache = &self.inner.caches.absent_marks;
+        let unknown = match cache.since(component, since) {
             Ok(()) => return Ok(Vec::new()),
             Err(unknown) => unknown,
         };
@@ -71,7 +71,7 @@ impl Store {
             })
             .await?;
         if marks.is_empty() {
-            quiet.keep(component, since, unknown);
+            cache.keep(component, since, unknown);
         }
         Ok(marks)
     }

@@ -12,11 +12,12 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::beside::{check_kinds, make_private, move_away};
+use super::database_files::{check_kinds, make_private, move_away};
 use super::fallback::Fallback;
 use super::lock::FolderLock;
 use super::{
-    Location, StoreError, StoreOptions, carry_over, meta, reader, schema, unsigned, way_back,
+    Location, StoreError, StoreOptions, carry_over, meta, migration_backup, reader, schema,
+    unsigned,
 };
 use crate::node::clock::Clock;
 
@@ -179,7 +180,7 @@ fn open_file(
     path: &Path,
 ) -> Result<(Connection, Vec<Connection>), StoreError> {
     check_kinds(path)?;
-    way_back::take_wanted(path)?;
+    migration_backup::take_wanted(path)?;
     make_private(path);
     let writer = connect(path)?;
     if writer.is_readonly("main")? {
@@ -189,7 +190,7 @@ fn open_file(
     if needs_check(&writer, path)? {
         quick_check(&writer)?;
     }
-    way_back::retain(&writer, path)?;
+    migration_backup::retain(&writer, path)?;
     schema::migrate(&writer)?;
     // Also a first write: a full disk shows now, and not with the first event.
     mark_clean(&writer, false)?;

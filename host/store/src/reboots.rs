@@ -60,7 +60,7 @@ impl Store {
             Ok(events::insert(conn, COMPONENT, &row)? == Inserted::New)
         };
         self.write_then(Kind::InsertUpdate, record, |caches| {
-            caches.quiet_events.added(COMPONENT);
+            caches.absent_events.added(COMPONENT);
         })
         .await
     }

@@ -34,7 +34,7 @@ mod view;
 mod xids;
 
 #[cfg(any(test, feature = "made-up"))]
-pub mod made_up;
+pub mod test_machines;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,6 @@
 //! Whole summaries of made-up machines, as snapshots.
 
-use super::{made_up::*, *};
+use super::{test_machines::*, *};
 use crate::model::{Event, EventType, Evidence, HealthState, Subject};
 
 /// What is wrong, a trouble a line, and the sentence.

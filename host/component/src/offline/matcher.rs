@@ -13,17 +13,17 @@ const SINGLES_OF_SEQUENCES: u32 = 2048;
 /// Components that draw one event from several messages.
 const SEQUENCES: [&str; 4] = ["kernel-stalls", "machine-check", "memory", "os"];
 
-/// The components that want a message, by their places.
+/// The components whose patterns match a message, by their indices.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hits(Box<[u16]>);
+pub struct MatchedComponents(Box<[u16]>);
 
-impl Hits {
+impl MatchedComponents {
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         self.0.iter().map(|place| usize::from(*place))
     }
 }
 
-/// Matches messages against what all components watch for.
+/// Matches messages against the patterns of all components.
 #[derive(Debug)]
 pub struct Matcher {
     prefilter: Prefilter,
@@ -72,9 +72,9 @@ impl Matcher {
 }
 
 impl Select for Matcher {
-    type Tag = Hits;
+    type Tag = MatchedComponents;
 
-    fn select(&mut self, message: &KernelMessage) -> Option<Selection<Hits>> {
+    fn select(&mut self, message: &KernelMessage) -> Option<Selection<MatchedComponents>> {
         self.prefilter
             .watchers_for_bytes(message.text.as_bytes(), &mut self.found);
         if self.found.is_empty() {
@@ -93,7 +93,7 @@ impl Select for Matcher {
             .iter()
             .filter_map(|place| u16::try_from(*place).ok());
         Some(Selection {
-            tag: Hits(places.collect()),
+            tag: MatchedComponents(places.collect()),
             shape: self.shapes.of(&message.text),
             singles,
         })

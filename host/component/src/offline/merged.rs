@@ -18,9 +18,9 @@ const NEWEST: usize = MAX_EVENTS / 4;
 /// From this number on the least important events are removed.
 const FULL: usize = 2 * MAX_EVENTS;
 
-/// Events that were left out.
+/// Counts events that were left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LeftOut {
+pub struct OmittedEvents {
     /// How many, repeats included.
     pub events: u64,
     /// The worst of them.
@@ -29,12 +29,12 @@ pub struct LeftOut {
 
 /// Takes events in the order of the log.
 #[derive(Debug, Default)]
-pub(super) struct Merged {
+pub(super) struct MergedEvents {
     shapes: Shapes,
     groups: HashMap<u64, Group>,
     /// Rows of all groups.
     rows: usize,
-    left_out: LeftOut,
+    left_out: OmittedEvents,
 }
 
 /// Events of one shape.
@@ -46,7 +46,7 @@ struct Group {
     repeats: Option<StoredEvent>,
 }
 
-impl Merged {
+impl MergedEvents {
     /// Adds an event of the log's boot number `boot`, which happened `times` times.
     pub fn add(&mut self, event: Event, boot: usize, times: u64) {
         let shape = self.shapes.of(&event, boot);
@@ -75,7 +75,7 @@ impl Merged {
     }
 
     /// Returns the events, newest first, and those that were left out.
-    pub fn finish(mut self) -> (Vec<StoredEvent>, LeftOut) {
+    pub fn finish(mut self) -> (Vec<StoredEvent>, OmittedEvents) {
         if self.rows > MAX_EVENTS {
             self.shrink();
         }

@@ -11,10 +11,10 @@ mod shape;
 
 use std::sync::Arc;
 
-use self::merged::Merged;
+use self::merged::MergedEvents;
 pub use self::{
-    matcher::{Hits, Matcher},
-    merged::LeftOut,
+    matcher::{MatchedComponents, Matcher},
+    merged::OmittedEvents,
 };
 use super::{Component, Services, WasmChecker};
 use crate::{
@@ -40,7 +40,7 @@ pub struct Judgement {
     /// Its events, newest first.
     pub events: Vec<StoredEvent>,
     /// The events that were left out.
-    pub left_out: LeftOut,
+    pub left_out: OmittedEvents,
     /// Its verdicts, if it judges by the log alone. Other components would judge this machine.
     pub states: Vec<HealthState>,
     /// The problems while it judged.
@@ -71,7 +71,7 @@ struct Listener<'s> {
     checker: Arc<WasmChecker>,
     context: CheckContext,
     waiting: Vec<CountedMessage>,
-    merged: Merged,
+    merged: MergedEvents,
     fed: bool,
     problems: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl<'s> Judge<'s> {
                 checker: component.kmsg_watcher()?,
                 context: component.context(services, Trigger::Event, None),
                 waiting: Vec::new(),
-                merged: Merged::default(),
+                merged: MergedEvents::default(),
                 fed: false,
                 problems: matcher.problems(place),
             })
@@ -104,7 +104,7 @@ impl<'s> Judge<'s> {
     }
 
     /// Judges the next messages of the log.
-    pub async fn take(&mut self, selected: Vec<Selected<Hits>>) {
+    pub async fn take(&mut self, selected: Vec<Selected<MatchedComponents>>) {
         for Selected {
             message,
             tag,

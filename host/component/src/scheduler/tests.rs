@@ -40,12 +40,12 @@ fn components_without_scripts_share_beats() {
 
 #[tokio::test]
 async fn a_check_that_takes_long_gives_its_turn_to_the_next() {
-    let (turns, done) = (Semaphore::new(1), tokio::sync::Notify::new());
+    let (permits, done) = (Semaphore::new(1), tokio::sync::Notify::new());
     tokio::join!(
-        in_turn(&turns, done.notified()),
-        in_turn(&turns, async { done.notify_one() }),
+        in_turn(&permits, done.notified()),
+        in_turn(&permits, async { done.notify_one() }),
     );
-    assert_eq!(turns.available_permits(), 1);
+    assert_eq!(permits.available_permits(), 1);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn checked(entry: Entry) -> Result<ExportConfig, String> {
         }
     }
     if let Some(user) = &config.peer_user {
-        crate::place::check_name("peer_user", user)
+        crate::row_origin::check_name("peer_user", user)
             .map_err(|why| format!("export {name}: {why}"))?;
     }
     let least = crate::spool::LEAST_BYTES;

@@ -19,7 +19,7 @@ pub use settings::PostgresTarget;
 pub use settings::S3Target;
 pub use settings::{HttpTarget, KIND, Settings};
 
-use crate::{Context, DeliveryError, Record, Snapshot, StateExport, UnixMillis, place};
+use crate::{Context, DeliveryError, Record, Snapshot, StateExport, UnixMillis, row_origin};
 use target::Target;
 
 /// Most readings that wait for a target that cannot be reached. A reading is one look at the machine.
@@ -77,7 +77,7 @@ impl InventoryExport {
     }
 
     fn node(&self, hostname: &str, context: &Context) -> Result<String, DeliveryError> {
-        place::node_name(self.settings.node.as_deref(), hostname, context)
+        row_origin::node_name(self.settings.node.as_deref(), hostname, context)
     }
 
     /// Remembers what was read, if the last look is too old or was another one. Returns false if a look was given up for it.

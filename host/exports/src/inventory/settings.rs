@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::postgres::{self, DatabaseServer};
 use crate::{
     config::{Address, ConfigDuration},
-    place,
+    row_origin,
     secret::Secret,
 };
 #[cfg(feature = "s3")]
@@ -181,14 +181,14 @@ impl Settings {
     }
 
     pub(crate) fn check(&self) -> Result<(), String> {
-        place::check_name("cluster", &self.cluster)?;
+        row_origin::check_name("cluster", &self.cluster)?;
         for (key, name) in [
             ("node", &self.node),
             ("machine", &self.machine),
             ("source", &self.source),
         ] {
             if let Some(name) = name {
-                place::check_name(key, name)?;
+                row_origin::check_name(key, name)?;
             }
         }
         if self.targets() != 1 {

@@ -8,6 +8,7 @@
 
 mod access;
 mod api;
+mod desired_state;
 mod events;
 mod kubeconfig;
 mod plan;
@@ -17,7 +18,6 @@ mod settings;
 mod tests;
 mod verdicts;
 mod view;
-mod wanted;
 
 use std::time::{Duration, Instant};
 
@@ -144,10 +144,12 @@ impl Kubernetes {
             }
         }
         self.judgements = plan.judgements;
-        if let Some(taints) = wanted::taints(&view, &self.settings, plan.summary) {
+        if let Some(taints) = desired_state::taints(&view, &self.settings, plan.summary) {
             view = api.patch(context, &taints).await?;
         }
-        if let Some(metadata) = wanted::metadata(&view, snapshot, &self.settings, plan.summary) {
+        if let Some(metadata) =
+            desired_state::metadata(&view, snapshot, &self.settings, plan.summary)
+        {
             view = api.apply(context, &metadata, false, false).await?;
         }
         Ok(view)

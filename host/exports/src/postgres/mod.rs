@@ -21,7 +21,7 @@ pub(crate) use connection::Database;
 pub(crate) use settings::{check_identifier, default_port, default_schema, yes};
 pub(crate) use table::{Column, Shape, Table, Values};
 
-use crate::{Context, DeliveryError, Export, Record, place, row::Row};
+use crate::{Context, DeliveryError, Export, Record, row::Row, row_origin};
 use tables::{EVENTS, HEALTH_CHANGES};
 
 /// The database at work.
@@ -63,7 +63,7 @@ impl Postgres {
         let (cluster, node) = (&self.settings.cluster, self.settings.node.as_deref());
         let mut rows = Vec::with_capacity(batch.len());
         for record in batch {
-            let node = place::node_name(node, &record.node.hostname, context)?;
+            let node = row_origin::node_name(node, &record.node.hostname, context)?;
             rows.push(Row::of(record, cluster, &node));
         }
         Ok(rows)

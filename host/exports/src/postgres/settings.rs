@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::{place, secret::Secret};
+use crate::{row_origin, secret::Secret};
 
 /// The kind's name in the file.
 pub const KIND: &str = "postgres";
@@ -92,10 +92,10 @@ impl Settings {
     pub(crate) fn check(&self) -> Result<(), String> {
         self.server.check()?;
         if !self.cluster.is_empty() {
-            place::check_name("cluster", &self.cluster)?;
+            row_origin::check_name("cluster", &self.cluster)?;
         }
         if let Some(node) = &self.node {
-            place::check_name("node", node)?;
+            row_origin::check_name("node", node)?;
         }
         check_identifier("schema", &self.schema)?;
         if self.table_prefix.is_empty() {
@@ -126,7 +126,7 @@ impl DatabaseServer {
             ("database", &self.database),
             ("user", &self.user),
         ] {
-            place::check_name(key, value)?;
+            row_origin::check_name(key, value)?;
         }
         if self.port == 0 {
             return Err("port is from 1 to 65535".to_owned());

@@ -15,7 +15,7 @@ pub use settings::{BucketSettings, CredentialSource, Format, KIND, Settings};
 pub(crate) use bucket::Bucket;
 pub(crate) use object::{Object, json_lines};
 
-use crate::{Context, DeliveryError, Export, Record, place, row::Row};
+use crate::{Context, DeliveryError, Export, Record, row::Row, row_origin};
 
 /// The bucket at work.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl S3 {
         let mut rows = Vec::new();
         for record in batch {
             let hostname = &record.node.hostname;
-            let node = place::node_name(self.settings.node.as_deref(), hostname, context)?;
+            let node = row_origin::node_name(self.settings.node.as_deref(), hostname, context)?;
             rows.push((record.time, Row::of(record, &self.settings.cluster, &node)));
         }
         object::of_rows(&rows, &self.settings)

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 
-use crate::{config::ConfigDuration, partition, place, secret::Secret};
+use crate::{config::ConfigDuration, partition, row_origin, secret::Secret};
 
 /// The kind's name in the file.
 pub const KIND: &str = "s3";
@@ -109,9 +109,9 @@ impl Settings {
 
     pub(crate) fn check(&self) -> Result<(), String> {
         self.bucket.check()?;
-        place::check_name("cluster", &self.cluster)?;
+        row_origin::check_name("cluster", &self.cluster)?;
         if let Some(node) = &self.node {
-            place::check_name("node", node)?;
+            row_origin::check_name("node", node)?;
         }
         if !self.prefix.is_empty() {
             partition::check_path("prefix", &self.prefix)?;

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::regular::check_regular;
+use crate::own_files::check_regular;
 
 /// Name of the file.
 pub const FILE: &str = "delivered";

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::line::{self, MAX_LINE};
-use crate::{Record, regular::check_regular};
+use crate::{Record, own_files::check_regular};
 
 /// The end of the names of files.
 const SUFFIX: &str = ".spool";

@@ -9,9 +9,8 @@ use rustix::{
 };
 
 use super::{
-    Answers, DirEntry, FileKind, FileStat, FsUsage, names,
+    Answers, DirEntry, FileKind, FileStat, FsUsage, names, nonblocking,
     pattern::{MAX_PATH_BYTES, Pattern, Segment, normalized},
-    prompt,
     roots::{PatternProgress, Roots},
     tree::{AccessKind, PROCFS, Tree, failed, is_on},
 };
@@ -124,7 +123,7 @@ impl<'a> View<'a> {
             OFlags::RDONLY | OFlags::DIRECTORY,
             AccessKind::Traversal,
         )?;
-        match dir.and_then(|dir| self.entries(&path, &dir, max_entries, prompt::MAX_NAMES)) {
+        match dir.and_then(|dir| self.entries(&path, &dir, max_entries, nonblocking::MAX_NAMES)) {
             Err(SourceError::TooLarge { .. }) => None,
             answer => Some(answer),
         }

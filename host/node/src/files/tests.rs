@@ -12,7 +12,7 @@ use super::{
 };
 
 mod confinement;
-mod prompt;
+mod nonblocking;
 
 const KIB: u64 = 1024;
 

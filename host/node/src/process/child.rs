@@ -17,7 +17,7 @@ use tokio::{
 use super::{
     Command, Env, Output, Program, Streams,
     cgroup::{Cgroup, Cgroups},
-    clean_start, io_error, limits,
+    child_setup, io_error, limits,
     output::{OutputStream, Pipes},
     runs::{self, Run},
     script_file::ScriptFile,
@@ -221,7 +221,7 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
         process.process_group(0);
     }
     let passed = script.as_ref().and_then(ScriptFile::passed);
-    clean_start::prepare(&mut process, passed, command.contained);
+    child_setup::prepare(&mut process, passed, command.contained);
     let child = process
         .spawn()
         .map_err(|error| SourceError::from_io(&name, &error))?;

@@ -4,11 +4,11 @@
 //! the main process ends (children left in the background, `nohup` ones too), and when the caller stops waiting. A child that
 //! left the group (`setsid`, a double fork) is ended as well: by the run's cgroup where there is one, and by what [`runs`] knows. Output is read all
 //! the time and kept up to a bound; a child that holds the pipe open delays nothing. What gpud inherited when it was started
-//! (ignored signals, descriptors, umask, OOM score) does not reach a child: see `clean_start.rs`.
+//! (ignored signals, descriptors, umask, OOM score) does not reach a child: see `child_setup.rs`.
 
 mod cgroup;
 mod child;
-mod clean_start;
+mod child_setup;
 mod environment;
 mod limits;
 mod output;

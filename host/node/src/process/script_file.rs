@@ -97,7 +97,7 @@ fn in_memory(script: &[u8]) -> io::Result<ScriptFile> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::clean_start, *};
+    use super::{super::child_setup, *};
 
     #[tokio::test]
     async fn bash_reads_a_script_from_memory_where_no_folder_can_be_written_to() {
@@ -106,7 +106,7 @@ mod tests {
         assert!(matches!(script, ScriptFile::Memory(_)));
         let mut process = tokio::process::Command::new("bash");
         process.arg(script.path()).arg("this");
-        clean_start::prepare(&mut process, script.passed(), true);
+        child_setup::prepare(&mut process, script.passed(), true);
         let output = process.output().await.unwrap();
         assert_eq!(output.stdout, b"got this\n", "{output:?}");
     }

@@ -5,7 +5,7 @@
 //! ([`programs`]), run a script of a plugin that the operator named. Each request comes over a connection of its own, so a slow
 //! program holds nothing up, and a caller who goes away ends what it asked for.
 
-mod passing;
+mod fd_passing;
 pub mod programs;
 mod reply;
 mod request;
@@ -143,7 +143,7 @@ impl Connection {
             .write_all(&Request::OpenKernelLog.to_bytes())
             .map_err(failed)?;
         let mut answer = vec![0; SHORT_ANSWER];
-        let (length, passed) = passing::receive(&stream, &mut answer).map_err(failed)?;
+        let (length, passed) = fd_passing::receive(&stream, &mut answer).map_err(failed)?;
         match Reply::parse(answer.get(..length).unwrap_or_default()) {
             Some(Reply::KernelLog) => passed.ok_or_else(no_answer),
             Some(Reply::Failed(error)) => Err(error),
@@ -191,7 +191,7 @@ impl Connection {
             SourceError::Other(format!("{HELPER} cannot be asked ({error}); restart gpud"))
         };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        passing::send(&self.channel, b"c", theirs.as_fd()).map_err(failed)?;
+        fd_passing::send(&self.channel, b"c", theirs.as_fd()).map_err(failed)?;
         Ok(ours)
     }
 }

@@ -26,7 +26,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    passing, programs,
+    fd_passing, programs,
     reply::Reply,
     request::{Bounds, MAX_REQUEST, Request},
 };
@@ -117,7 +117,7 @@ pub(super) async fn serve_at(channel: OwnedFd, allowed: Allowed) -> Result<(), H
 /// Waits for the next connection; `None` once the daemon has ended.
 fn next(channel: &OwnedFd) -> Option<BlockingStream> {
     loop {
-        match passing::receive(channel, &mut [0; 8]) {
+        match fd_passing::receive(channel, &mut [0; 8]) {
             Ok((0, _)) | Err(_) => return None,
             Ok((_, Some(connection))) if is_unix(&connection, SocketType::STREAM) => {
                 return Some(connection.into());
@@ -145,7 +145,7 @@ async fn answer(connection: BlockingStream, daemon: i32, allowed: &Allowed) -> i
         Ok(Request::OpenKernelLog) => match kmsg::open_source(&allowed.kernel_log) {
             Ok(log) => {
                 let stream = stream.into_std()?;
-                return passing::send(&stream, &Reply::KernelLog.to_bytes(), log.as_fd());
+                return fd_passing::send(&stream, &Reply::KernelLog.to_bytes(), log.as_fd());
             }
             Err(error) => Reply::Failed(error),
         },

@@ -167,7 +167,7 @@ async fn only_streams_are_answered() {
     for part in [&bytes[..4], &bytes[4..]] {
         rustix::io::write(&service, part).unwrap();
     }
-    passing::send(&helper.channel, b"c", passed.as_fd()).unwrap();
+    fd_passing::send(&helper.channel, b"c", passed.as_fd()).unwrap();
     drop(passed);
     let answer = tokio::task::spawn_blocking(move || {
         let mut buffer = [0; 512];

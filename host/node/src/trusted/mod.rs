@@ -10,18 +10,18 @@
 //! [`Opener::of_daemon`] is strict for every user. [`Opener::of_command`] is strict for root; a user who runs a command on
 //! their own files risks nothing but their own account. All of these may wait for the disk.
 
-mod above;
 mod acl;
 mod append;
 mod build_environment;
+mod chown;
 mod environment;
 mod error;
-mod hand_over;
 mod inputs;
 mod make;
 mod mounts;
 pub mod output;
 mod own;
+mod parent_folders;
 mod project;
 mod rules;
 mod script;
@@ -44,9 +44,9 @@ use rustix::{
 
 pub use append::{append, append_shared};
 pub use build_environment::{BuildEnvironment, build_environment};
+pub use chown::{chown_file, chown_folder};
 pub use environment::{check_certificates, inherited, search_path, temporary_folder};
 pub use error::{Refusal, TrustError, TrustProblem};
-pub use hand_over::{hand_over_file, hand_over_folder};
 pub use inputs::input;
 pub use make::{make_file, make_folder, open_mode};
 pub use own::{OwnFolder, close_files};

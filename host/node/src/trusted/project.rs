@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Opener, Refusal, TrustError, TrustProblem, above, tree};
+use super::{Opener, Refusal, TrustError, TrustProblem, parent_folders, tree};
 use crate::users;
 
 /// Most files and folders of a project that are looked at.
@@ -90,7 +90,7 @@ fn check(folder: &Path, opener: Opener, max: usize) -> Result<(), ProjectError> 
 }
 
 fn check_above(folder: &Path, opener: Opener) -> Result<(), ProjectError> {
-    above::check(folder, opener).map_err(|error| refused(folder, error, true))
+    parent_folders::check(folder, opener).map_err(|error| refused(folder, error, true))
 }
 
 fn resolved(folder: &Path) -> Result<PathBuf, ProjectError> {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::Path, slice, time::Duration};
 
-use super::{HostJudgement, print, several};
+use super::{HostJudgement, affected_devices, print};
 use crate::{
     capture::Overview,
     cli::{
@@ -166,7 +166,7 @@ fn summary(host: &HostJudgement) -> Summary {
     let components = judged.map(|judgement| ComponentInput {
         component: judgement.component.clone(),
         supported: true,
-        states: several::states(judgement, host.last_boot),
+        states: affected_devices::states(judgement, host.last_boot),
         events: judgement
             .events
             .iter()

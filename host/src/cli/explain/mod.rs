@@ -2,6 +2,7 @@
 //!
 //! The lines go through the very checkers that the daemon runs, in their sandbox; nothing of this machine is asked.
 
+mod affected_devices;
 mod args;
 mod code;
 mod error_code;
@@ -10,7 +11,6 @@ mod input;
 mod layout;
 mod print;
 mod saved;
-mod several;
 
 use std::path::{Path, PathBuf};
 

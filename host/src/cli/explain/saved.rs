@@ -22,7 +22,7 @@ use crate::{
     capture::{self, LogOverview, Overview, Select, Selected, SelectedMessages},
     component::{
         Component, Services, builtin,
-        offline::{Hits, Judge, Matcher},
+        offline::{Judge, MatchedComponents, Matcher},
     },
     daemon, metrics,
     model::UnixMillis,
@@ -86,7 +86,10 @@ impl SavedLog {
         }
     }
 
-    fn read_selected(&self, matcher: &mut Matcher) -> Result<SelectedMessages<Hits>, String> {
+    fn read_selected(
+        &self,
+        matcher: &mut Matcher,
+    ) -> Result<SelectedMessages<MatchedComponents>, String> {
         if let Self::Message(message) = self {
             return Ok(SelectedMessages::of_message(message.clone(), matcher));
         }
@@ -184,10 +187,10 @@ pub async fn judge(
 /// Reads the log for one host that has more messages than could be remembered.
 fn read_again(
     log: &SavedLog,
-    messages: &SelectedMessages<Hits>,
+    messages: &SelectedMessages<MatchedComponents>,
     number: usize,
-    matcher: &mut impl Select<Tag = Hits>,
-    portions: &mpsc::Sender<Vec<Selected<Hits>>>,
+    matcher: &mut impl Select<Tag = MatchedComponents>,
+    portions: &mpsc::Sender<Vec<Selected<MatchedComponents>>>,
 ) -> Result<(), String> {
     let bytes = log.bytes().map_err(|error| log.named(error))?;
     let hand_on = |portion| portions.blocking_send(portion).is_ok();

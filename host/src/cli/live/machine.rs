@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    MachineSnapshot,
-    gathered::{Gathered, gathered},
-    gpus,
+    MachineSnapshot, gpus,
+    grouped_history::{Gathered, gathered},
 };
 use crate::{
     cli::{

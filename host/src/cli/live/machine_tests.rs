@@ -5,7 +5,7 @@ use crate::{
     cli::live::gpus::Readings,
     summary::{
         History, SubjectView, Summary,
-        made_up::{NOW, bus, failing, fine, uuid},
+        test_machines::{NOW, bus, failing, fine, uuid},
     },
     wire::MetaTime,
 };

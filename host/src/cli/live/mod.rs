@@ -1,7 +1,7 @@
 //! The state of the machine from the running daemon: the same for `status`, `watch` and `history`.
 
-pub mod gathered;
 pub mod gpus;
+pub mod grouped_history;
 pub mod machine;
 
 use self::gpus::GpuRow;

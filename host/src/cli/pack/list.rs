@@ -13,7 +13,7 @@ use crate::{
     pack::{
         PackRefusal,
         installed::{Packs, Record},
-        intact::InstalledPack,
+        integrity::InstalledPack,
     },
 };
 

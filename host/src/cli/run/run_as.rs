@@ -77,9 +77,9 @@ pub fn prepare(
             return Err(Exit::failure(why));
         }
     }
-    let folder = trusted::hand_over_folder(&options.data_dir, &user);
+    let folder = trusted::chown_folder(&options.data_dir, &user);
     let file = log.file.as_deref();
-    let file = file.map_or(Ok(()), |file| trusted::hand_over_file(file, &user));
+    let file = file.map_or(Ok(()), |file| trusted::chown_file(file, &user));
     for problem in [folder, file].into_iter().filter_map(Result::err) {
         // A daemon whose folder cannot be written runs from memory, and one whose log cannot be opened says so.
         notes.push(format!(

@@ -1,7 +1,7 @@
 //! `gpud scan`: every component looks at this machine once, without a daemon.
 
 mod args;
-mod looks;
+mod component_checks;
 mod progress;
 pub mod show;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use self::{
     args::ScanArgs,
-    looks::{Findings, Scan},
+    component_checks::{Findings, Scan},
     show::SummaryView,
 };
 use super::{

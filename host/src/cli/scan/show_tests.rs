@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    summary::made_up::{component, failing, fine, gpu_lost, state},
+    summary::test_machines::{component, failing, fine, gpu_lost, state},
     summary::{Input, summarize},
     wire::HealthState,
 };

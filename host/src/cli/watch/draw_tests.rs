@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     cli::live::{MachineSnapshot, gpus::GpuRow, machine::tests::look},
-    summary::made_up::{NOW, failing, fine},
+    summary::test_machines::{NOW, failing, fine},
 };
 
 fn screen(model: &mut Model, width: u16, height: u16) -> String {

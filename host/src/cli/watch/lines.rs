@@ -6,7 +6,7 @@ use crate::{
         ages,
         live::{
             MachineSnapshot,
-            gathered::{Gathered, gathered},
+            grouped_history::{Gathered, gathered},
             machine,
         },
         scan::show::short_name,

@@ -6,10 +6,10 @@ mod events;
 mod faults;
 mod import;
 mod inspect;
+mod migration_backup;
 mod opening;
 mod retention;
 mod timeline;
-mod way_back;
 
 use super::{Inserted, Location, STATE_FILE, Store, StoreOptions};
 use crate::model::Event;

@@ -12,7 +12,7 @@ fn event(second: u64, event_type: EventType, message: &str) -> Event {
 
 #[test]
 fn the_first_are_kept_one_by_one_and_repeats_are_counted() {
-    let mut merged = Merged::default();
+    let mut merged = MergedEvents::default();
     for second in 0..100_000 {
         let text = format!("code 31 at 0x{second:x}");
         merged.add(event(second, EventType::Warning, &text), 0, 1);
@@ -20,7 +20,7 @@ fn the_first_are_kept_one_by_one_and_repeats_are_counted() {
     merged.add(event(100_000, EventType::Fatal, "code 79"), 0, 1);
     assert_eq!(merged.rows, SINGLE + 2);
     let (events, left_out) = merged.finish();
-    assert_eq!(left_out, LeftOut::default());
+    assert_eq!(left_out, OmittedEvents::default());
     assert_eq!(events.iter().map(|row| row.count).sum::<u64>(), 100_001);
     assert_eq!(events[0].event.message, "code 79");
     let repeats = &events[1];
@@ -32,7 +32,7 @@ fn the_first_are_kept_one_by_one_and_repeats_are_counted() {
 
 #[test]
 fn an_event_may_stand_for_many_and_repeats_add_their_facts() {
-    let mut merged = Merged::default();
+    let mut merged = MergedEvents::default();
     for (second, pid) in [(1, "7"), (2, "8"), (3, "7")] {
         let mut event = event(second, EventType::Warning, "code 31");
         event.extra_info.push(("pid".to_owned(), pid.to_owned()));
@@ -50,7 +50,7 @@ fn an_event_may_stand_for_many_and_repeats_add_their_facts() {
 
 #[test]
 fn equal_events_of_a_second_are_one_and_boots_are_apart() {
-    let mut merged = Merged::default();
+    let mut merged = MergedEvents::default();
     for boot in [0, 0, 1] {
         merged.add(event(5, EventType::Info, "same"), boot, 1);
     }
@@ -61,7 +61,7 @@ fn equal_events_of_a_second_are_one_and_boots_are_apart() {
 
 #[test]
 fn the_worst_and_the_newest_stay_and_the_rest_is_counted() {
-    let mut merged = Merged::default();
+    let mut merged = MergedEvents::default();
     let name = |n: u64| {
         // Letters only, so that each is of its own shape.
         n.to_string()

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
+        desired_state,
         verdicts::{self, ConditionStatus},
         view::NodeView,
-        wanted,
     },
     *,
 };
@@ -51,7 +51,7 @@ fn inventory_becomes_labels() {
             ..Snapshot::default()
         };
         let view = NodeView::default();
-        let metadata = wanted::metadata(&view, &snapshot, &settings(yaml), None);
+        let metadata = desired_state::metadata(&view, &snapshot, &settings(yaml), None);
         let labels = metadata.map_or(Value::Null, |body| body["metadata"]["labels"].clone());
         assert_eq!(labels, expected, "{yaml}");
     }
@@ -80,7 +80,7 @@ fn labels_stay_while_the_driver_is_silent_and_old_ones_go() {
         ..Snapshot::default()
     };
     let metadata = |view: &NodeView, inventory, yaml: &str| {
-        let body = wanted::metadata(view, &snapshot(inventory), &settings(yaml), None);
+        let body = desired_state::metadata(view, &snapshot(inventory), &settings(yaml), None);
         body.map(|body| body["metadata"]["labels"].clone())
     };
     let view = owning(
@@ -110,7 +110,7 @@ fn labels_stay_while_the_driver_is_silent_and_old_ones_go() {
 #[test]
 fn the_suggested_action_is_an_annotation() {
     let annotations = |view: &NodeView, snapshot: &Snapshot, summary| {
-        let body = wanted::metadata(view, snapshot, &settings("{}"), Some(summary));
+        let body = desired_state::metadata(view, snapshot, &settings("{}"), Some(summary));
         body.map(|body| body["metadata"]["annotations"].clone())
     };
     let bare = NodeView::default();
@@ -181,7 +181,7 @@ fn the_taint_comes_and_goes_and_others_stay() {
         };
         view.taints = there.into_iter().cloned().collect();
         view.resource_version = "120".into();
-        let patch = wanted::taints(&view, &settings(yaml), Some(summary));
+        let patch = desired_state::taints(&view, &settings(yaml), Some(summary));
         let found = patch.map(|patch| {
             assert_eq!(patch["metadata"]["resourceVersion"], "120");
             patch["spec"]["taints"].clone()

@@ -1,5 +1,5 @@
-//! What is answered on the thread that asks, without two hops between threads: what the kernel has in memory. Everything
-//! else is asked on threads that may hang.
+//! Reads that cannot block, made on the caller's own thread: of files that the kernel has in memory. All other reads are
+//! made on threads that may hang.
 //!
 //! | what | why it does not wait |
 //! |---|---|
@@ -62,7 +62,7 @@ const INTERFACE: [&str; 6] = [
 ];
 
 /// Whether what is in a file is in the kernel's memory.
-fn is_prompt(path: &str) -> bool {
+fn is_nonblocking(path: &str) -> bool {
     FILES.contains(&path)
         || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(ASKS_DRIVER))
         || (path.starts_with(PROCESSORS) && path.contains("/thermal_throttle/"))
@@ -90,7 +90,7 @@ fn is_in_sys(path: &str) -> bool {
 impl View<'_> {
     /// As [`View::read`].
     pub fn read_now(self, path: &str, max_bytes: u64) -> Option<Result<Vec<u8>, SourceError>> {
-        if is_prompt(path) || pci::is_attribute(path) {
+        if is_nonblocking(path) || pci::is_attribute(path) {
             self.read_own(path, max_bytes)
         } else {
             self.absent_now(path, AccessKind::Content)
@@ -128,7 +128,7 @@ impl View<'_> {
         is_in_sys(path).then(|| self.read_link_own(path)).flatten()
     }
 
-    /// As [`View::read_glob`], for patterns of `/sys` of which every match is prompt, or which match nothing.
+    /// As [`View::read_glob`], for patterns of `/sys` of which every match is nonblocking, or which match nothing.
     pub fn read_glob_now(
         self,
         pattern: &str,
@@ -158,7 +158,7 @@ impl View<'_> {
         for path in matches.paths {
             let file =
                 match self.open_own(&path, OFlags::RDONLY | OFlags::NOCTTY, AccessKind::Content)? {
-                    Ok(file) if is_prompt(&path) => file,
+                    Ok(file) if is_nonblocking(&path) => file,
                     Err(SourceError::NotFound(_)) => continue,
                     _ => return None,
                 };
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_kernel_has_in_memory_is_prompt() {
+    fn only_what_the_kernel_has_in_memory_is_nonblocking() {
         for path in FILES.into_iter().chain([
             "/proc/sys/net/netfilter/nf_conntrack_count",
             "/proc/sys/kernel/numa_balancing",
@@ -219,7 +219,7 @@ mod tests {
             "/sys/class/net/eth0/type",
             "/sys/class/net/eth0/statistics/rx_errors",
         ]) {
-            assert!(is_prompt(path), "{path}");
+            assert!(is_nonblocking(path), "{path}");
         }
         for path in [
             // An automount of its own.
@@ -242,7 +242,7 @@ mod tests {
             "/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error",
             "/etc/os-release",
         ] {
-            assert!(!is_prompt(path), "{path}");
+            assert!(!is_nonblocking(path), "{path}");
         }
     }
 }

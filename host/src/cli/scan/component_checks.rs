@@ -1,4 +1,4 @@
-//! Looks at the components, one after another.
+//! Checks the components, one after another.
 
 use std::io::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! Gives root's folders and files to the user that gpud is about to become.
+//! Changes the owner of root's folders and files to the user that gpud is about to become.
 //!
 //! Only what nobody but root can reach or change is given away: a user who could put a link or a second name in the way would
 //! get a file of root's. What belongs to the user already, or is in a folder of the user's, is left as it is; gpud judges it
@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 16;
 ///
 /// # Errors
 /// [`TrustError`] of the system.
-pub fn hand_over_folder(path: &Path, user: &User) -> Result<(), TrustError> {
+pub fn chown_folder(path: &Path, user: &User) -> Result<(), TrustError> {
     let goal = Goal {
         makes_folders: true,
         ..Goal::FOLDER
@@ -48,7 +48,7 @@ pub fn hand_over_folder(path: &Path, user: &User) -> Result<(), TrustError> {
     }
     let folder = open_folder(&handle, c".").map_err(failed)?;
     // The folder itself comes last: until then nobody else gets in, and an interrupted start begins again.
-    give_entries(&folder, facts.st_dev, user, 0).map_err(failed)?;
+    chown_entries(&folder, facts.st_dev, user, 0).map_err(failed)?;
     fchown(
         &folder,
         Some(Uid::from_raw(user.uid)),
@@ -61,7 +61,7 @@ pub fn hand_over_folder(path: &Path, user: &User) -> Result<(), TrustError> {
 ///
 /// # Errors
 /// [`TrustError`] of the system.
-pub fn hand_over_file(path: &Path, user: &User) -> Result<(), TrustError> {
+pub fn chown_file(path: &Path, user: &User) -> Result<(), TrustError> {
     let failed = |error: Errno| TrustError::io(path, error.into());
     let file = match append(path) {
         Ok(file) => file,
@@ -96,7 +96,7 @@ fn open_folder(above: &OwnedFd, name: &std::ffi::CStr) -> Result<OwnedFd, Errno>
 
 /// Gives away what is in a folder, on its file system only. Links, sockets and the like stay root's, as does a folder that others
 /// can write to: a file in it can be a second name of one elsewhere.
-fn give_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Result<(), Errno> {
+fn chown_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Result<(), Errno> {
     if depth > MAX_DEPTH {
         return Err(Errno::LOOP);
     }
@@ -117,7 +117,7 @@ fn give_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Res
             FileType::Directory if can_others_write(&facts) => {}
             FileType::Directory => {
                 let inner = open_folder(&handle, c".")?;
-                give_entries(&inner, device, user, depth + 1)?;
+                chown_entries(&inner, device, user, depth + 1)?;
                 fchown(&inner, Some(uid), Some(gid))?;
             }
             FileType::RegularFile => {

@@ -1,4 +1,4 @@
-//! Files in the folders above a project that build tools find and run.
+//! Checks the folders above a project for files that build tools find and run.
 //!
 //! Anybody can put `.cargo/config.toml` into `/tmp`, and cargo reads it for each project below.
 

@@ -37,7 +37,7 @@ fn a_folder_is_given_with_what_is_in_it_but_not_what_it_links_to() {
     let Some(place) = place() else { return };
     let (data, outside) = (place.path().join("a/data"), place.path().join("outside"));
     fs::write(&outside, "").unwrap();
-    hand_over_folder(&data, &user()).unwrap();
+    chown_folder(&data, &user()).unwrap();
     assert_eq!((owner(&data), owner(&place.path().join("a"))), (USER, 0));
     assert_eq!(fs::metadata(&data).unwrap().mode() & 0o777, 0o700);
     // As a start that was interrupted leaves it.
@@ -49,7 +49,7 @@ fn a_folder_is_given_with_what_is_in_it_but_not_what_it_links_to() {
     fs::create_dir(data.join("theirs")).unwrap();
     fs::write(data.join("theirs/file"), "").unwrap();
     chown(data.join("theirs"), Some(54_321), None).unwrap();
-    hand_over_folder(&data, &user()).unwrap();
+    chown_folder(&data, &user()).unwrap();
     for name in ["", "packs", "packs/x", "packs/x/file", "gpud.state"] {
         assert_eq!(owner(&data.join(name)), USER, "{name}");
     }
@@ -73,10 +73,10 @@ fn nothing_is_given_that_the_user_could_have_put_there() {
     chown(home.join("mine"), Some(USER), None).unwrap();
     chown(&home, Some(USER), None).unwrap();
     for folder in ["data", "mine", "new"] {
-        hand_over_folder(&home.join(folder), &user()).unwrap();
+        chown_folder(&home.join(folder), &user()).unwrap();
     }
-    hand_over_file(&home.join("log"), &user()).unwrap();
-    hand_over_file(&home.join("mine/shadow"), &user()).unwrap();
+    chown_file(&home.join("log"), &user()).unwrap();
+    chown_file(&home.join("mine/shadow"), &user()).unwrap();
     assert_eq!((owner(&precious), owner(&precious.join("shadow"))), (0, 0));
     assert!(!home.join("new").exists());
 }
@@ -93,7 +93,7 @@ fn a_folder_within_that_others_can_write_to_stays_as_it_is() {
         fs::write(inner.join("file"), "").unwrap();
     }
     fs::hard_link(&precious, data.join("sticky/shadow")).unwrap();
-    hand_over_folder(&data, &user()).unwrap();
+    chown_folder(&data, &user()).unwrap();
     assert_eq!(owner(&precious), 0);
     for (name, expected) in [("sticky", 0), ("group", 0), ("closed", USER)] {
         assert_eq!(owner(&data.join(name)), expected, "{name}");
@@ -106,12 +106,12 @@ fn a_log_file_is_given_and_made() {
     let Some(place) = place() else { return };
     let log = place.path().join("log");
     for _ in 0..2 {
-        hand_over_file(&log, &user()).unwrap();
+        chown_file(&log, &user()).unwrap();
         assert_eq!(owner(&log), USER);
     }
     assert_eq!(fs::metadata(&log).unwrap().mode() & 0o777, 0o600);
     fs::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
     let other = place.path().join("other");
-    hand_over_file(&other, &user()).unwrap();
+    chown_file(&other, &user()).unwrap();
     assert!(!other.exists());
 }

@@ -1,4 +1,4 @@
-//! What a daemon does besides its checks: stores metrics, removes old rows, and looks for GPUs.
+//! The tasks of a daemon besides its checks: it stores metrics, removes old rows, and looks for GPUs.
 
 use std::{
     sync::Arc,

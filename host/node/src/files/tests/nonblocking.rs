@@ -1,9 +1,9 @@
-//! Files of the kernel that are read on the thread that asks for them.
+//! Tests files of the kernel that are read on the caller's own thread.
 
 use super::*;
 use crate::files::{
+    nonblocking::FILES,
     pci::{ATTRIBUTES, DEVICES, is_attribute},
-    prompt::FILES,
 };
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Gathers entries of the history with one cause: a lost GPU changes the health of a dozen checks at once.
+//! Groups entries of the history with one cause: a lost GPU changes the health of a dozen checks at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

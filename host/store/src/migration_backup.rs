@@ -1,6 +1,6 @@
-//! The way back over a change of the tables: a copy of the file from before, which an earlier gpud takes when it is asked to.
+//! A copy of the database from before a migration, for a downgrade.
 //!
-//! An earlier gpud cannot read a file that a later one has changed. The later one leaves a copy beside it. `gpud update`,
+//! An earlier gpud cannot read a file that a later one has migrated. The later one leaves a copy beside it. `gpud update`,
 //! `install.sh` or an operator puts the earlier program back, and asks for the copy with an empty file.
 
 use std::fs::{self, OpenOptions};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::beside::{make_private, move_away, with_suffix};
+use super::database_files::{make_private, move_away, with_suffix};
 use super::{DAY, StoreError, schema};
 
 /// For how long a copy stays: until the first start after that.

@@ -1,4 +1,4 @@
-//! Whether an installed pack is still what its vendor signed and the operator approved.
+//! Checks that an installed pack is unchanged since its vendor signed and the operator approved it.
 //!
 //! The signature is over `SHA256SUMS`, which has the digest of every file, `pack.yaml` among them; that has the grants. So
 //! one chain leads from the vendor's key to each byte that runs and to each grant that it has. The chain is followed each

@@ -1,4 +1,4 @@
-//! gpud's own files, which somebody may have replaced by something else.
+//! Checks gpud's own files, which another program may have replaced by devices or pipes.
 
 use std::{fs, io, path::Path};
 

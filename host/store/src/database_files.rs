@@ -1,4 +1,4 @@
-//! The database file and what is beside it: names, and moving all of it away.
+//! The database file and the files that SQLite puts beside it: their names and kinds, and moving all of them away.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,5 +1,5 @@
-//! The state in which every child starts, however gpud itself was started: by `nohup`, in the background of a shell, by systemd with a
-//! strict umask, in a container with another OOM score, or by a program that left descriptors open.
+//! Sets up every child in the same state, however gpud itself was started: by `nohup`, in the background of a shell, by
+//! systemd with a strict umask, in a container with another OOM score, or by a program that left descriptors open.
 #![allow(
     unsafe_code,
     reason = "between fork(2) and exec(2) only plain system calls are allowed"
