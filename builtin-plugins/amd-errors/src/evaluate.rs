@@ -8,7 +8,7 @@ use gpud_sdk::incidents::{self, Incident, Sighting};
 use gpud_sdk::{CheckContext, Event, Message, Report};
 
 use crate::config::Config;
-use crate::kinds::{NEWS, News};
+use crate::kinds::{KINDS, KindFacts};
 use crate::lines::{self, MatchedLine};
 use crate::rules;
 
@@ -28,15 +28,18 @@ pub fn events(context: &CheckContext, messages: &[Message]) -> Vec<Event> {
     genuine
         .filter_map(|message| {
             let found = lines::find(&message.text)?;
-            let news = NEWS.iter().find(|news| news.kind == found.kind)?;
-            Some(sighting(&found, news).event(context, message, MERGE_SECONDS))
+            let kind_facts = KINDS
+                .iter()
+                .find(|kind_facts| kind_facts.kind == found.kind)?;
+            Some(sighting(&found, kind_facts).event(context, message, MERGE_SECONDS))
         })
         .collect()
 }
 
-fn sighting(found: &MatchedLine<'_>, news: &News) -> Sighting {
-    let text = format!("{} ({})", news.text, found.device);
-    let mut sighting = Sighting::new(news.event, news.event_type.clone(), text).of(found.device);
+fn sighting(found: &MatchedLine<'_>, kind_facts: &KindFacts) -> Sighting {
+    let text = format!("{} ({})", kind_facts.text, found.device);
+    let mut sighting =
+        Sighting::new(kind_facts.event, kind_facts.event_type.clone(), text).of(found.device);
     for (key, value) in &found.facts {
         sighting = sighting.fact(key, *value);
     }
@@ -66,12 +69,12 @@ pub fn judge(
         return report;
     }
     let since = context.now.saturating_sub(config.window_ms());
-    for news in &NEWS {
+    for kind_facts in &KINDS {
         let of_kind = events
             .iter()
-            .filter(|row| row.event.name == news.event && row.last_time >= since);
+            .filter(|row| row.event.name == kind_facts.event && row.last_time >= since);
         let count = of_kind.map(|row| row.count).fold(0, u64::saturating_add);
-        report.add_gauge(METRIC, &[("kind", news.event)], gauge(count));
+        report.add_gauge(METRIC, &[("kind", kind_facts.event)], gauge(count));
     }
     report
 }

@@ -1,4 +1,4 @@
-//! Kinds of news, and how each is stored.
+//! The kinds of kernel lines, and how each is stored.
 
 use gpud_sdk::EventType;
 use gpud_sdk::EventType::{Critical, Fatal, Info, Warning};
@@ -44,9 +44,9 @@ pub enum Kind {
     InitFailed,
 }
 
-/// One kind.
+/// How lines of one kind are stored.
 #[derive(Debug)]
-pub struct News {
+pub struct KindFacts {
     /// Which.
     pub kind: Kind,
     /// Name of its event.
@@ -57,8 +57,13 @@ pub struct News {
     pub text: &'static str,
 }
 
-const fn news(kind: Kind, event: &'static str, event_type: EventType, text: &'static str) -> News {
-    News {
+const fn kind_facts(
+    kind: Kind,
+    event: &'static str,
+    event_type: EventType,
+    text: &'static str,
+) -> KindFacts {
+    KindFacts {
         kind,
         event,
         event_type,
@@ -68,23 +73,23 @@ const fn news(kind: Kind, event: &'static str, event_type: EventType, text: &'st
 
 /// All kinds.
 #[rustfmt::skip]
-pub static NEWS: [News; 18] = [
-    news(Kind::Reset, "amdgpu_reset", Warning, "AMD GPU is reset"),
-    news(Kind::Recovered, "amdgpu_recovered", Info, "AMD GPU recovered by a reset"),
-    news(Kind::ResetFailed, "amdgpu_reset_failed", Fatal, "AMD GPU could not be recovered"),
-    news(Kind::VramLost, "amdgpu_vram_lost", Info, "AMD GPU lost the content of its memory in a reset"),
-    news(Kind::OffBus, "amdgpu_fallen_off_bus", Fatal, "AMD GPU has fallen off the bus"),
-    news(Kind::RingTimeout, "amdgpu_ring_timeout", Warning, "AMD GPU: work did not end in time"),
-    news(Kind::RingRecovered, "amdgpu_ring_recovered", Info, "AMD GPU: work did not end in time and was ended"),
-    news(Kind::PageFault, "amdgpu_page_fault", Warning, "AMD GPU: a program used memory that it does not have"),
-    news(Kind::SchedulerHang, "amdgpu_scheduler_hang", Warning, "AMD GPU: its scheduler does not answer"),
-    news(Kind::SmuTimeout, "amdgpu_smu_timeout", Warning, "AMD GPU: its power controller (SMU) does not answer"),
-    news(Kind::Uncorrectable, "amdgpu_uncorrectable_error", Critical, "AMD GPU: uncorrectable hardware error"),
-    news(Kind::FatalError, "amdgpu_fatal_error", Fatal, "AMD GPU: fatal hardware error"),
-    news(Kind::Poison, "amdgpu_poison_consumed", Critical, "AMD GPU: a program met damaged data"),
-    news(Kind::BadPages, "amdgpu_bad_pages_limit", Fatal, "AMD GPU has more bad memory than the driver allows"),
-    news(Kind::BadPagesNear, "amdgpu_bad_pages_near_limit", Warning, "AMD GPU has almost too much bad memory"),
-    news(Kind::Xgmi, "amdgpu_xgmi_error", Critical, "AMD GPU: error of a link to another GPU (XGMI)"),
-    news(Kind::Firmware, "amdgpu_firmware_load_failed", Critical, "AMD GPU: its firmware could not be loaded"),
-    news(Kind::InitFailed, "amdgpu_init_failed", Fatal, "AMD GPU could not be started"),
+pub static KINDS: [KindFacts; 18] = [
+    kind_facts(Kind::Reset, "amdgpu_reset", Warning, "AMD GPU is reset"),
+    kind_facts(Kind::Recovered, "amdgpu_recovered", Info, "AMD GPU recovered by a reset"),
+    kind_facts(Kind::ResetFailed, "amdgpu_reset_failed", Fatal, "AMD GPU could not be recovered"),
+    kind_facts(Kind::VramLost, "amdgpu_vram_lost", Info, "AMD GPU lost the content of its memory in a reset"),
+    kind_facts(Kind::OffBus, "amdgpu_fallen_off_bus", Fatal, "AMD GPU has fallen off the bus"),
+    kind_facts(Kind::RingTimeout, "amdgpu_ring_timeout", Warning, "AMD GPU: work did not end in time"),
+    kind_facts(Kind::RingRecovered, "amdgpu_ring_recovered", Info, "AMD GPU: work did not end in time and was ended"),
+    kind_facts(Kind::PageFault, "amdgpu_page_fault", Warning, "AMD GPU: a program used memory that it does not have"),
+    kind_facts(Kind::SchedulerHang, "amdgpu_scheduler_hang", Warning, "AMD GPU: its scheduler does not answer"),
+    kind_facts(Kind::SmuTimeout, "amdgpu_smu_timeout", Warning, "AMD GPU: its power controller (SMU) does not answer"),
+    kind_facts(Kind::Uncorrectable, "amdgpu_uncorrectable_error", Critical, "AMD GPU: uncorrectable hardware error"),
+    kind_facts(Kind::FatalError, "amdgpu_fatal_error", Fatal, "AMD GPU: fatal hardware error"),
+    kind_facts(Kind::Poison, "amdgpu_poison_consumed", Critical, "AMD GPU: a program met damaged data"),
+    kind_facts(Kind::BadPages, "amdgpu_bad_pages_limit", Fatal, "AMD GPU has more bad memory than the driver allows"),
+    kind_facts(Kind::BadPagesNear, "amdgpu_bad_pages_near_limit", Warning, "AMD GPU has almost too much bad memory"),
+    kind_facts(Kind::Xgmi, "amdgpu_xgmi_error", Critical, "AMD GPU: error of a link to another GPU (XGMI)"),
+    kind_facts(Kind::Firmware, "amdgpu_firmware_load_failed", Critical, "AMD GPU: its firmware could not be loaded"),
+    kind_facts(Kind::InitFailed, "amdgpu_init_failed", Fatal, "AMD GPU could not be started"),
 ];

@@ -38,7 +38,7 @@ pub fn rules(config: &Config) -> Vec<Rule> {
         health: Health::Degraded,
         ..lost(event, advice)
     };
-    // What a GPU can recover from: news when it comes often.
+    // What a GPU can recover from: it is reported when it comes often.
     let often = |event: &'static str, action| Rule {
         at_least: config.repeat_threshold,
         remember_ms: config.window_ms(),

@@ -161,15 +161,15 @@ fn judge(config: &Config, card: &Card, link: &Link, round: &mut Round) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Ability;
+    use crate::link::LinkRate;
     use gpud_builtin_amd_common::testing::{Fixture, actions, context, data, metric, only_state};
     use gpud_sdk::Health;
 
     const ID: &str = "0000:03:00.0";
 
-    fn ability((generation, width): (u8, u8)) -> Ability {
+    fn ability((generation, width): (u8, u8)) -> LinkRate {
         let known = |value| Some(value).filter(|value| *value > 0);
-        Ability {
+        LinkRate {
             generation: known(generation),
             width: known(width),
         }

@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 16;
 
 /// One end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ability {
+pub struct LinkRate {
     /// PCIe generation.
     pub generation: Option<u8>,
     /// Lanes.
@@ -36,9 +36,9 @@ pub struct Link {
     /// PCI id of the end that was looked at: the GPU, or the switch in front of it.
     pub end: String,
     /// Now.
-    pub now: Ability,
+    pub now: LinkRate,
     /// What both ends can do; nothing where one does not say, or is a virtual one.
-    pub best: Ability,
+    pub best: LinkRate,
     /// A file that should have been readable and was not, in words.
     pub trouble: Option<String>,
 }
@@ -86,12 +86,12 @@ fn of(tree: &impl Tree, id: &str) -> Result<Option<Link>, AccessError> {
     let best = match slot {
         Some((slot, Some(vendor))) if !VIRTUAL.contains(&vendor.as_str()) => {
             let slot = reader.ability(slot, "max")?;
-            Ability {
+            LinkRate {
                 generation: least(own.generation, slot.generation),
                 width: least(own.width, slot.width),
             }
         }
-        _ => Ability::default(),
+        _ => LinkRate::default(),
     };
     Ok(Some(Link {
         end: end.to_owned(),
@@ -108,10 +108,10 @@ struct Reader<'a, T> {
 }
 
 impl<T: Tree> Reader<'_, T> {
-    fn ability(&mut self, id: &str, which: &str) -> Result<Ability, AccessError> {
+    fn ability(&mut self, id: &str, which: &str) -> Result<LinkRate, AccessError> {
         let speed = self.text(id, &format!("{which}_link_speed"))?;
         let width = self.text(id, &format!("{which}_link_width"))?;
-        Ok(Ability {
+        Ok(LinkRate {
             generation: speed.as_deref().and_then(generation),
             width: width.as_deref().and_then(lanes),
         })

@@ -71,10 +71,10 @@ impl Config {
 
 /// Sensors that were critical at the last check of this boot: one reading alone may be a glitch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Hot(BTreeSet<String>);
+pub struct CriticalSensors(BTreeSet<String>);
 
-impl Hot {
-    /// From what [`Hot::save`] gave in this boot.
+impl CriticalSensors {
+    /// From what [`CriticalSensors::save`] gave in this boot.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
         let saved: Option<(String, BTreeSet<String>)> =
             saved.and_then(|saved| serde_json::from_str(saved).ok());
@@ -98,16 +98,16 @@ pub fn judge(
     config: &Config,
     sensors: &[Sensor],
     device: impl Fn(&Sensor) -> Option<String>,
-    hot: &Hot,
+    hot: &CriticalSensors,
     before: &Memory,
-) -> (Report, Memory, Hot) {
+) -> (Report, Memory, CriticalSensors) {
     if sensors.is_empty() && *config == Config::default() {
         let reason = "no hardware monitoring chip with a reading on this machine";
         let report = findings::unsupported(context, reason);
-        return (report, Memory::default(), Hot::default());
+        return (report, Memory::default(), CriticalSensors::default());
     }
     let mut found = Vec::new();
-    let mut now = Hot::default();
+    let mut now = CriticalSensors::default();
     for sensor in sensors {
         let key = sensor.key();
         if let Some(critical) = critical(sensor) {

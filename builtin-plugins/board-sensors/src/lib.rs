@@ -7,7 +7,7 @@ use gpud_sdk::files;
 use gpud_sdk::findings::Memory;
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, state, sysfs};
 
-use evaluate::{Config, Hot, SCHEMA};
+use evaluate::{Config, CriticalSensors, SCHEMA};
 use sensor::{FILES, ROOT, Sensor};
 
 /// The key of the stored temperatures that were critical at the last check.
@@ -24,7 +24,7 @@ impl Checker for BoardSensors {
             read.extend(files::read_all(&format!("{ROOT}/hwmon*/{pattern}"))?);
         }
         let sensors = sensor::all(&read);
-        let hot = Hot::restore(state::get_string(HOT)?.as_deref(), &context.boot_id);
+        let hot = CriticalSensors::restore(state::get_string(HOT)?.as_deref(), &context.boot_id);
         let before = Memory::load()?;
         let (report, after, now) =
             evaluate::judge(context, &config, &sensors, device, &hot, &before);

@@ -103,7 +103,7 @@ impl Config {
 
 /// A folder that is there.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Room {
+pub struct FolderSpace {
     /// Whose.
     pub who: &'static str,
     /// Where.
@@ -116,7 +116,7 @@ pub struct Room {
 pub fn judge(
     context: &CheckContext,
     config: &Config,
-    rooms: &[Room],
+    rooms: &[FolderSpace],
     before: &Memory,
 ) -> (Report, Memory) {
     if rooms.is_empty() {
@@ -125,7 +125,7 @@ pub fn judge(
     }
     let has_kubelet = rooms.iter().any(|room| room.who == KUBELET);
     let (mut found, mut words, mut shown) = (Vec::new(), Vec::new(), Vec::new());
-    for Room { who, path, room } in rooms {
+    for FolderSpace { who, path, room } in rooms {
         let usage = match room {
             Ok(usage) if usage.total_bytes > 0 => usage,
             Ok(_) => {
@@ -194,8 +194,8 @@ pub fn judge(
 }
 
 /// Adds the sizes of the filesystems.
-fn with_sizes(mut report: Report, rooms: &[Room]) -> Report {
-    for Room { who, path, room } in rooms {
+fn with_sizes(mut report: Report, rooms: &[FolderSpace]) -> Report {
+    for FolderSpace { who, path, room } in rooms {
         let Ok(usage) = room else { continue };
         let labels = [("owner", *who), ("path", path.as_str())];
         report.add_gauge(SIZE, &labels, gauge(usage.total_bytes));
@@ -221,7 +221,7 @@ mod tests {
     use gpud_sdk::Health;
     use gpud_sdk::testing::test_context;
 
-    fn room(who: &'static str, available: u64, inodes: u64) -> Room {
+    fn room(who: &'static str, available: u64, inodes: u64) -> FolderSpace {
         let usage = FsUsage {
             total_bytes: 100,
             free_bytes: available,
@@ -230,7 +230,7 @@ mod tests {
             free_inodes: inodes,
             read_only: false,
         };
-        Room {
+        FolderSpace {
             who,
             path: format!("/var/lib/{who}"),
             room: Ok(usage),
@@ -302,7 +302,7 @@ mod tests {
                 .0
                 .supported
         );
-        let unread = [Room {
+        let unread = [FolderSpace {
             who: "docker",
             path: "/x".to_owned(),
             room: Err("/x: permission denied".to_owned()),
@@ -333,7 +333,7 @@ mod tests {
             &[room("docker", 4, 50)],
             &Memory::default(),
         );
-        let unread = [Room {
+        let unread = [FolderSpace {
             room: Err("no answer for 5000 ms".to_owned()),
             ..room("docker", 0, 0)
         }];

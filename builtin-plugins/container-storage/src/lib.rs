@@ -7,7 +7,7 @@ pub mod evaluate;
 use gpud_sdk::findings;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 
-use evaluate::{Config, FOLDERS, Room, SCHEMA};
+use evaluate::{Config, FOLDERS, FolderSpace, SCHEMA};
 
 /// The checker.
 pub struct ContainerStorage;
@@ -22,7 +22,7 @@ impl Checker for ContainerStorage {
                 Err(AccessError::NotFound(_)) => continue,
                 Err(error) => Err(error.text()),
             };
-            found.push(Room { who, path, room });
+            found.push(FolderSpace { who, path, room });
         }
         findings::check(|before| Ok(evaluate::judge(context, &config, &found, before)))
     }
@@ -33,5 +33,5 @@ gpud_sdk::member!("container-storage" => ContainerStorage: Descriptor::new(
     "Room for images, layers and volumes of containers",
 )
 .metric(evaluate::SIZE, "Size of the filesystem that holds the folder (bytes), by owner and path")
-.metric(evaluate::AVAILABLE, "Room that is left on it (bytes), by owner and path")
+.metric(evaluate::AVAILABLE, "FolderSpace that is left on it (bytes), by owner and path")
 .config_schema(SCHEMA));

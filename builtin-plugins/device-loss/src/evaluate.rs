@@ -11,7 +11,7 @@ use crate::lines::{self, Kind, MatchedLine};
 mod kinds;
 mod rules;
 
-use kinds::{DeviceClass, NEWS};
+use kinds::{DeviceClass, KINDS};
 
 /// How far back lost devices count: 14 days.
 pub const LOOK_BACK_MS: u64 = 14 * 24 * 60 * 60 * 1000;
@@ -47,20 +47,22 @@ pub fn events(
     genuine
         .filter_map(|message| {
             let found = of_severity(lines::find(&message.text)?, &mut severity, message.time);
-            let news = NEWS.iter().find(|news| news.kind == found.kind)?;
+            let kind_facts = KINDS
+                .iter()
+                .find(|kind_facts| kind_facts.kind == found.kind)?;
             if found.kind == Kind::TxTimeout && tells_again(&mut timeout, &found, message.time) {
                 return None;
             }
             let looked_up = known.iter().any(|(device, _)| *device == found.device);
             // Without a PCI id there is only the name of an interface.
             let has_names =
-                news.class == DeviceClass::Network && lines::pci_id(&found.device).is_some();
+                kind_facts.class == DeviceClass::Network && lines::pci_id(&found.device).is_some();
             if has_names && !looked_up && known.len() < MAX_LOOKUPS {
                 known.push((found.device.clone(), names(&found.device)));
             }
             let names = known.iter().find(|(device, _)| *device == found.device);
             let names = names.map_or(&[][..], |(_, names)| names);
-            let sighting = sighting(found, news, names);
+            let sighting = sighting(found, kind_facts, names);
             Some(repeats.event(sighting, context, message, MERGE_SECONDS))
         })
         .collect()
@@ -109,8 +111,8 @@ fn tells_again<'a>(last: &mut Option<(&'a str, u64)>, found: &MatchedLine<'a>, t
     })
 }
 
-fn sighting(found: MatchedLine<'_>, news: &kinds::News, names: &[String]) -> Sighting {
-    let mut text = news.entry.message.to_owned();
+fn sighting(found: MatchedLine<'_>, kind_facts: &kinds::KindFacts, names: &[String]) -> Sighting {
+    let mut text = kind_facts.entry.message.to_owned();
     if !found.device.is_empty() {
         text.push_str(&format!(" ({})", found.device));
     }
@@ -118,13 +120,13 @@ fn sighting(found: MatchedLine<'_>, news: &kinds::News, names: &[String]) -> Sig
     if !names.is_empty() {
         text.push_str(&format!(", {}", names.join(", ")));
     }
-    let mut sighting = Sighting::new(news.event, news.entry.event_type(), text)
+    let mut sighting = Sighting::new(kind_facts.event, kind_facts.entry.event_type(), text)
         .of(found.device.clone())
         .fact("names", names.join(","));
     for (key, value) in found.facts {
         sighting = sighting.fact(key, value);
     }
-    sighting.subject = subject(&found.device, news.class);
+    sighting.subject = subject(&found.device, kind_facts.class);
     sighting
 }
 
@@ -225,14 +227,14 @@ pub fn judge(
     if !report.supported {
         return report;
     }
-    for news in &NEWS {
+    for kind_facts in &KINDS {
         let of_kind = events
             .iter()
-            .filter(|row| row.event.name == news.event && row.last_time >= since);
+            .filter(|row| row.event.name == kind_facts.event && row.last_time >= since);
         let count: u64 = of_kind.map(|row| row.count).sum();
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let value = count as f64;
-        report.add_gauge(METRIC, &[("kind", news.event)], value);
+        report.add_gauge(METRIC, &[("kind", kind_facts.event)], value);
     }
     report
 }

@@ -44,7 +44,7 @@ impl<'a> MatchedLine<'a> {
     }
 }
 
-/// Kinds of news.
+/// The kinds of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A driver could not start a device.

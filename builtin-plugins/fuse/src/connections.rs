@@ -14,7 +14,7 @@ pub struct Connection {
     /// Its name: the device number as one decimal number.
     pub name: String,
     /// Its numbers, or why there are none.
-    pub values: Result<Values, Unread>,
+    pub values: Result<Values, NumbersError>,
 }
 
 /// The numbers of a connection.
@@ -32,7 +32,7 @@ pub struct Values {
 
 /// Why a connection has no numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unread {
+pub enum NumbersError {
     /// Unmounted in the meantime.
     Gone,
     /// Another user's.
@@ -49,10 +49,11 @@ impl Connection {
             let text = read(&path)?;
             // What the kernel gives once the filesystem is unmounted (`fuse_conn_waiting_read`).
             if text.is_empty() {
-                return Err(Unread::Gone);
+                return Err(NumbersError::Gone);
             }
             let number = text.trim().parse::<i64>();
-            number.map_err(|_| Unread::Failed(format!("{path}: {} is no number", shown(&text))))
+            number
+                .map_err(|_| NumbersError::Failed(format!("{path}: {} is no number", shown(&text))))
         };
         let values = || {
             let device = name
@@ -61,7 +62,7 @@ impl Connection {
                 .filter(|_| name.bytes().all(|b| b.is_ascii_digit()));
             Ok(Values {
                 device: device.ok_or_else(|| {
-                    Unread::Failed(format!("{ROOT}: {} is no device number", shown(name)))
+                    NumbersError::Failed(format!("{ROOT}: {} is no device number", shown(name)))
                 })?,
                 congestion_threshold: number("congestion_threshold")?,
                 max_background: number("max_background")?,
@@ -75,7 +76,7 @@ impl Connection {
     }
 }
 
-impl From<AccessError> for Unread {
+impl From<AccessError> for NumbersError {
     fn from(error: AccessError) -> Self {
         match error {
             AccessError::NotFound(_) => Self::Gone,

@@ -7,8 +7,8 @@ use gpud_sdk::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::connections::{Connection, ROOT, Unread, Values};
-use crate::memory::{Memory, Over};
+use crate::connections::{Connection, NumbersError, ROOT, Values};
+use crate::memory::{ExceededThresholds, Memory};
 use crate::mounts::{self, Mount};
 
 /// Gauge of [`Values::congested_percent`].
@@ -87,9 +87,9 @@ pub fn judge(context: &CheckContext, inputs: Inputs<'_>, before: &Memory) -> (Re
     for connection in &connections {
         match &connection.values {
             Ok(values) => rows.push(Row::new(values, mounts.get(&values.device))),
-            Err(Unread::Gone) => {}
-            Err(Unread::Denied) => denied += 1,
-            Err(Unread::Failed(text)) => troubles.push(text.as_str()),
+            Err(NumbersError::Gone) => {}
+            Err(NumbersError::Denied) => denied += 1,
+            Err(NumbersError::Failed(text)) => troubles.push(text.as_str()),
         }
     }
 
@@ -170,14 +170,14 @@ impl Row {
         }
     }
 
-    fn over(&self) -> Over {
-        Over {
+    fn over(&self) -> ExceededThresholds {
+        ExceededThresholds {
             congested: self.congested_percent > CONGESTED_PERCENT,
             background: self.max_background_percent > BACKGROUND_PERCENT,
         }
     }
 
-    fn event(&self, context: &CheckContext, over: Over) -> Event {
+    fn event(&self, context: &CheckContext, over: ExceededThresholds) -> Event {
         let mut parts = Vec::new();
         if over.congested {
             parts.push(format!(

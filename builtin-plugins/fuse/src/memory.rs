@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 /// The thresholds that a connection exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Over {
+pub struct ExceededThresholds {
     /// The congestion threshold's share.
     pub congested: bool,
     /// The background limit's share.
     pub background: bool,
 }
 
-impl Over {
-    /// Over any?
+impl ExceededThresholds {
+    /// Whether any is exceeded.
     pub fn any(self) -> bool {
         self.congested || self.background
     }
 
-    /// Over one that it was not over before?
+    /// Whether one is exceeded that was not exceeded before.
     pub fn is_news_after(self, before: Self) -> bool {
         (self.congested && !before.congested) || (self.background && !before.background)
     }
@@ -27,10 +27,10 @@ impl Over {
 
 /// By device number; connections that are over nothing are not in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Memory(pub BTreeMap<u32, Over>);
+pub struct Memory(pub BTreeMap<u32, ExceededThresholds>);
 
 #[derive(Serialize, Deserialize)]
-struct Saved<T> {
+struct SavedThresholds<T> {
     boot_id: String,
     over: T,
 }
@@ -38,7 +38,8 @@ struct Saved<T> {
 impl Memory {
     /// From what [`Memory::save`] gave in this boot; anything else is nothing.
     pub fn restore(saved: Option<&str>, boot_id: &str) -> Self {
-        let saved: Option<Saved<_>> = saved.and_then(|saved| serde_json::from_str(saved).ok());
+        let saved: Option<SavedThresholds<_>> =
+            saved.and_then(|saved| serde_json::from_str(saved).ok());
         let of_this_boot = saved.filter(|saved| saved.boot_id == boot_id);
         Self(of_this_boot.map(|saved| saved.over).unwrap_or_default())
     }
@@ -48,7 +49,7 @@ impl Memory {
         if self.0.is_empty() {
             return None;
         }
-        let saved = Saved {
+        let saved = SavedThresholds {
             boot_id: boot_id.to_owned(),
             over: &self.0,
         };
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn it_survives_restarts_and_ends_with_the_boot() {
-        let over = Over {
+        let over = ExceededThresholds {
             congested: true,
             background: false,
         };
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn news() {
-        let over = |congested, background| Over {
+        let over = |congested, background| ExceededThresholds {
             congested,
             background,
         };

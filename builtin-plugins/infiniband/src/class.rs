@@ -81,7 +81,7 @@ pub struct Port {
     /// The card refuses to count: not to be asked again.
     pub refuses_counters: bool,
     /// Facts of the device.
-    pub about: About,
+    pub about: DeviceFacts,
 }
 
 /// How a port is.
@@ -97,7 +97,7 @@ pub struct Link {
 
 /// Facts of a device; those that could not be read are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct About {
+pub struct DeviceFacts {
     /// `MT_0000000838`.
     pub board_id: String,
     /// `28.41.1000`.
@@ -137,7 +137,7 @@ impl Link {
 }
 
 /// Why a port was not read.
-enum Miss {
+enum PortError {
     /// It went away in the meantime.
     Gone,
     /// Its device does not show its ports.
@@ -183,9 +183,9 @@ pub fn read(
                     class.ports.extend(ports);
                     None
                 }
-                Err(Miss::Gone) => None,
-                Err(Miss::Denied(text)) => Some(text),
-                Err(Miss::TimedOut(text)) => {
+                Err(PortError::Gone) => None,
+                Err(PortError::Denied(text)) => Some(text),
+                Err(PortError::TimedOut(text)) => {
                     timeouts += 1;
                     class.silent.insert(device.clone());
                     Some(text)
@@ -206,14 +206,14 @@ fn read_device(
     root: &str,
     device: &str,
     refuses: &impl Fn(&str, u32) -> bool,
-) -> Result<Vec<Port>, Miss> {
+) -> Result<Vec<Port>, PortError> {
     let folder = format!("{root}/{device}/ports");
     let names = match tree.names(&folder) {
         Ok(names) => names,
         // A device in the making, or in the going.
-        Err(AccessError::NotFound(_)) => return Err(Miss::Gone),
-        Err(error @ AccessError::TimedOut(_)) => return Err(Miss::TimedOut(error.text())),
-        Err(error) => return Err(Miss::Denied(error.text())),
+        Err(AccessError::NotFound(_)) => return Err(PortError::Gone),
+        Err(error @ AccessError::TimedOut(_)) => return Err(PortError::TimedOut(error.text())),
+        Err(error) => return Err(PortError::Denied(error.text())),
     };
     // What is not a number is no port; two spellings of one number are one.
     let numbers: BTreeSet<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
@@ -221,7 +221,7 @@ fn read_device(
     for number in numbers {
         match read_port(tree, &folder, device, number, refuses) {
             Ok(port) => ports.push(port),
-            Err(Miss::Gone) => {}
+            Err(PortError::Gone) => {}
             Err(miss) => return Err(miss),
         }
     }
@@ -234,8 +234,8 @@ fn read_device(
         Err(_) => Ok(String::new()),
     };
     // The ports say all that is needed; facts that do not come are not waited for twice.
-    let facts = || -> Result<About, ()> {
-        Ok(About {
+    let facts = || -> Result<DeviceFacts, ()> {
+        Ok(DeviceFacts {
             board_id: fact("board_id")?,
             firmware: fact("fw_ver")?,
             hca_type: fact("hca_type")?,
@@ -254,12 +254,12 @@ fn read_port(
     device: &str,
     number: u32,
     refuses: &impl Fn(&str, u32) -> bool,
-) -> Result<Port, Miss> {
+) -> Result<Port, PortError> {
     let place = format!("{folder}/{number}");
     let file = |name: &str| match tree.text(&format!("{place}/{name}")) {
         Ok(text) => Ok(Ok(text)),
-        Err(error @ AccessError::TimedOut(_)) => Err(Miss::TimedOut(error.text())),
-        Err(AccessError::NotFound(_)) if is_gone(tree, &place) => Err(Miss::Gone),
+        Err(error @ AccessError::TimedOut(_)) => Err(PortError::TimedOut(error.text())),
+        Err(AccessError::NotFound(_)) if is_gone(tree, &place) => Err(PortError::Gone),
         Err(error) => Ok(Err(format!("{name}: {}", error.text()))),
     };
     let mut port = Port {
@@ -269,7 +269,7 @@ fn read_port(
         link: Err(String::new()),
         counters: [None; COUNTERS.len()],
         refuses_counters: refuses(device, number),
-        about: About::default(),
+        about: DeviceFacts::default(),
     };
     match file("link_layer")? {
         Ok(text) => port.link_layer = files::clip(text.trim()).to_owned(),
@@ -303,12 +303,12 @@ fn is_gone(tree: &impl Tree, folder: &str) -> bool {
 
 /// A counter that cannot be read is not known, and no trouble of the port. A card that may not count for this function
 /// answers `EINVAL` and writes a line into the kernel log each time (`ACCESS_REG … failed`); so it is not asked again.
-fn read_counters(tree: &impl Tree, folder: &str, port: &mut Port) -> Result<(), Miss> {
+fn read_counters(tree: &impl Tree, folder: &str, port: &mut Port) -> Result<(), PortError> {
     const EINVAL: &str = "(os error 22)";
     for (value, name) in port.counters.iter_mut().zip(COUNTERS) {
         match tree.text(&format!("{folder}/{name}")) {
             Ok(text) => *value = files::counter(&text).unwrap_or_default(),
-            Err(error @ AccessError::TimedOut(_)) => return Err(Miss::TimedOut(error.text())),
+            Err(error @ AccessError::TimedOut(_)) => return Err(PortError::TimedOut(error.text())),
             Err(AccessError::Other(text)) if text.contains(EINVAL) => {
                 port.refuses_counters = true;
                 return Ok(());

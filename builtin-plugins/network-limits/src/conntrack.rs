@@ -23,15 +23,15 @@ pub struct Conntrack {
 
 /// Counters at the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Before {
+pub struct PreviousCounters {
     /// Dropped packets.
     pub drops: u64,
     /// Entries that could not be made.
     pub failed: u64,
 }
 
-impl Before {
-    /// From what [`Before::save`] gave in this boot.
+impl PreviousCounters {
+    /// From what [`PreviousCounters::save`] gave in this boot.
     pub fn restore(saved: &str, boot_id: &str) -> Option<Self> {
         let mut words = saved.split(' ');
         if words.next()? != boot_id {
@@ -70,16 +70,16 @@ impl Conntrack {
     }
 
     /// The counters, to be kept.
-    pub fn counters(&self) -> Option<Before> {
+    pub fn counters(&self) -> Option<PreviousCounters> {
         let drops = self.drops?;
-        Some(Before {
+        Some(PreviousCounters {
             drops,
             failed: self.failed.unwrap_or(0),
         })
     }
 
     /// Packets that were certainly dropped for want of an entry since the last check.
-    pub fn new_drops(&self, before: Option<Before>) -> u64 {
+    pub fn new_drops(&self, before: Option<PreviousCounters>) -> u64 {
         let Some((now, before)) = self.counters().zip(before) else {
             return 0;
         };

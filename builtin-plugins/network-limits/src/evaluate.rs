@@ -5,7 +5,7 @@ use gpud_sdk::findings::{self, Finding, Memory};
 use gpud_sdk::settings::Settings;
 use gpud_sdk::{CheckContext, Report};
 
-use crate::conntrack::{Before, Conntrack};
+use crate::conntrack::{Conntrack, PreviousCounters};
 use crate::ports::Ports;
 
 /// Gauge: entries.
@@ -68,7 +68,7 @@ pub struct Inputs {
     /// Nothing where connections are not tracked.
     pub conntrack: Option<Conntrack>,
     /// Counters at the last check of this boot.
-    pub drops_before: Option<Before>,
+    pub drops_before: Option<PreviousCounters>,
     /// Nothing where there is no IPv4.
     pub ports: Option<Ports>,
 }
@@ -132,7 +132,7 @@ pub fn judge(
 fn connections(
     config: &Config,
     table: &Conntrack,
-    drops_before: Option<Before>,
+    drops_before: Option<PreviousCounters>,
 ) -> (Vec<Finding>, String) {
     let mut found = Vec::new();
     let used = percent(table.count, table.max);
@@ -220,7 +220,7 @@ mod tests {
                     drops: drops.0,
                     failed: Some(0),
                 }),
-                drops_before: drops.1.map(|drops| Before { drops, failed: 0 }),
+                drops_before: drops.1.map(|drops| PreviousCounters { drops, failed: 0 }),
                 ports: None,
             };
             let (found, reason, events) = verdict(&inputs);

@@ -16,7 +16,7 @@ use gpud_sdk::{
     state, sysfs,
 };
 
-use conntrack::{Before, Conntrack};
+use conntrack::{Conntrack, PreviousCounters};
 use evaluate::{Config, Inputs, SCHEMA};
 use ports::{Ports, Range, Reuse};
 
@@ -41,7 +41,7 @@ impl Checker for NetworkLimits {
             conntrack: read_conntrack()?,
             drops_before: kept
                 .as_deref()
-                .and_then(|kept| Before::restore(kept, &context.boot_id)),
+                .and_then(|kept| PreviousCounters::restore(kept, &context.boot_id)),
             ports: read_ports()?,
         };
         if let Some(counters) = inputs.conntrack.as_ref().and_then(Conntrack::counters) {

@@ -92,9 +92,9 @@ impl PolicyVerdict {
     }
 }
 
-/// What of the events speaks for a hang.
+/// The events that are evidence of a hang.
 #[derive(Debug, Default)]
-struct Signs<'a> {
+struct HangSigns<'a> {
     locks: Vec<&'a StoredEvent>,
     silent: Vec<(&'a str, &'a StoredEvent)>,
     writeback: Vec<&'a StoredEvent>,
@@ -108,7 +108,7 @@ pub fn judge(
     events: &[StoredEvent],
     reboots: impl FnOnce() -> Result<Vec<Reboot>, AccessError>,
 ) -> Result<Option<Hang>, AccessError> {
-    let signs = Signs::of(events.iter());
+    let signs = HangSigns::of(events.iter());
     if signs.is_empty() {
         return Ok(None);
     }
@@ -125,7 +125,7 @@ pub fn judge(
             .iter()
             .filter(move |stored| seconds(last(stored)) >= at)
     };
-    let signs = Signs::of(since(newest));
+    let signs = HangSigns::of(since(newest));
     if signs.is_empty() {
         return Ok(None);
     }
@@ -150,7 +150,7 @@ fn is_hang(name: &str) -> bool {
     matches!(name, NOT_RESPONDING | LOCK_RECLAIM_FAILED | WRITEBACK_HANG)
 }
 
-impl<'a> Signs<'a> {
+impl<'a> HangSigns<'a> {
     fn of(events: impl Iterator<Item = &'a StoredEvent>) -> Self {
         let mut signs = Self::default();
         let mut answered: BTreeMap<&str, u64> = BTreeMap::new();

@@ -10,9 +10,9 @@ const FIRST_PAUSE_MS: u64 = 50_000;
 /// Longest pause.
 const LONGEST_PAUSE_MS: u64 = 60 * 60 * 1000;
 
-/// The known facts about one volume.
+/// A volume that hung when it was last probed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hung {
+pub struct HungVolume {
     /// How many times in a row.
     pub times: u32,
     /// Not to be asked before, Unix milliseconds.
@@ -28,7 +28,7 @@ pub struct Hung {
 #[serde(default)]
 pub struct Memory {
     /// Volumes that hung the last time.
-    pub hung: BTreeMap<String, Hung>,
+    pub hung: BTreeMap<String, HungVolume>,
 }
 
 impl Memory {
@@ -48,7 +48,7 @@ impl Memory {
     }
 
     /// Whether a volume is better left alone now.
-    pub fn rests(&self, volume: &str, now: u64) -> Option<&Hung> {
+    pub fn rests(&self, volume: &str, now: u64) -> Option<&HungVolume> {
         // A clock that was set back must not make it rest for ever.
         self.hung
             .get(volume)
@@ -63,7 +63,7 @@ impl Memory {
             .map_or(0, |hung| hung.times)
             .saturating_add(1);
         let pause = FIRST_PAUSE_MS.saturating_mul(1 << (times - 1).min(20));
-        let hung = Hung {
+        let hung = HungVolume {
             times,
             next: now.saturating_add(pause.min(LONGEST_PAUSE_MS)),
             reason: reason.to_owned(),

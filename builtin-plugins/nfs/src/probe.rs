@@ -156,7 +156,7 @@ impl<M: Machine> Prober<'_, M> {
                     memory.works(volume);
                     done.push(format!("{volume:?}"));
                 }
-                Err(Stopped { failure, hung }) => {
+                Err(StoppedProbe { failure, hung }) => {
                     if hung {
                         memory.hangs(volume, self.moment.now, &failure.reason, &failure.error);
                     } else {
@@ -234,7 +234,7 @@ impl<M: Machine> Prober<'_, M> {
         Ok(found.map(str::to_owned))
     }
 
-    fn one(&self, group: &Group, spent: &mut u64) -> Result<(), Stopped> {
+    fn one(&self, group: &Group, spent: &mut u64) -> Result<(), StoppedProbe> {
         let volume = &group.volume_path;
         let root = self.place(&group.volume());
         let folder = self.place(&group.folder());
@@ -261,12 +261,16 @@ impl<M: Machine> Prober<'_, M> {
                     if step == Step::Read {
                         error = format!("failed to read file {file}: {error}");
                     }
-                    Err(Stopped::by(failure(group, failed, error), false))
+                    Err(StoppedProbe::by(failure(group, failed, error), false))
                 }
-                Err(error @ AccessError::TimedOut(_)) => {
-                    Err(Stopped::by(failure(group, timed_out, error.text()), true))
-                }
-                Err(error) => Err(Stopped::by(failure(group, failed, error.text()), false)),
+                Err(error @ AccessError::TimedOut(_)) => Err(StoppedProbe::by(
+                    failure(group, timed_out, error.text()),
+                    true,
+                )),
+                Err(error) => Err(StoppedProbe::by(
+                    failure(group, failed, error.text()),
+                    false,
+                )),
             }
         };
         let silent =
@@ -286,7 +290,7 @@ impl<M: Machine> Prober<'_, M> {
         let output = run(Step::Read, silent("check"), failed_check.clone())?;
         if output.stdout != contents.as_bytes() {
             let error = format!("file {file:?} has unexpected contents");
-            return Err(Stopped::by(failure(group, failed_check, error), false));
+            return Err(StoppedProbe::by(failure(group, failed_check, error), false));
         }
         let failed_clean = format!("failed to clean nfs checker for {volume}");
         run(Step::Remove, failed_clean.clone(), failed_clean)?;
@@ -299,13 +303,14 @@ impl<M: Machine> Prober<'_, M> {
     }
 }
 
-struct Stopped {
+/// Why a probe ended early.
+struct StoppedProbe {
     failure: Box<Failure>,
     /// A program did not end in time.
     hung: bool,
 }
 
-impl Stopped {
+impl StoppedProbe {
     fn by(failure: Box<Failure>, hung: bool) -> Self {
         Self { failure, hung }
     }

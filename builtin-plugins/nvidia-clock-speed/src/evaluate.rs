@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuReadings, state, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub const MEMORY: &str = "accelerator_nvidia_clock_speed_memory_mhz";
 pub const HELD_BACK: &str = "accelerator_nvidia_clock_speed_held_back_seconds";
 
 /// For how long something held the clocks back since the driver was loaded: nanoseconds by reason.
-pub type HeldBack = BTreeMap<&'static str, u64>;
+pub type ThrottleTimes = BTreeMap<&'static str, u64>;
 
 /// Clocks of a GPU, MHz; `None` where it cannot tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,7 +24,7 @@ pub struct Reading {
     /// Memory clock.
     pub memory: Option<u32>,
     /// Reasons that the GPU and its driver count.
-    pub held_back: HeldBack,
+    pub held_back: ThrottleTimes,
 }
 
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ struct Row<'a> {
     clock_graphics_supported: bool,
     clock_memory_supported: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    held_back_nanoseconds: &'a HeldBack,
+    held_back_nanoseconds: &'a ThrottleTimes,
 }
 
 fn row<'a>((gpu, reading): (&'a Gpu, &'a Reading)) -> Row<'a> {
@@ -57,7 +57,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &'a Reading)) -> Row<'a> {
 }
 
 /// The report. No speed is wrong by itself; `accelerator-nvidia-hw-slowdown` says when hardware slows a GPU down.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Reading>) -> Report {
     let healthy = format!(
         "all {} GPU(s) were checked, no clock speed issue found",
         seen.gpus.len()

@@ -4,7 +4,7 @@ pub mod evaluate;
 pub mod throttle_times;
 
 use gpud_builtin_nvidia_common::fields::{self, Fields};
-use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, tags};
+use gpud_builtin_nvidia_common::{ErrorContext, IfSupported, Questions, asking, tags};
 use gpud_sdk::nvml::{self, Answers, Clock, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report};
 

@@ -3,7 +3,7 @@
 use gpud_builtin_nvidia_common::fields::Fields;
 use gpud_sdk::AccessError;
 
-use crate::evaluate::HeldBack;
+use crate::evaluate::ThrottleTimes;
 
 /// Counters whose numbers are the same with all drivers: `NVML_FI_DEV_PERF_POLICY_…`.
 const OLD_COUNTERS: [(u32, &str); 2] = [(74, "sw_power_cap"), (76, "sync_boost")];
@@ -46,8 +46,8 @@ pub fn further(of: Fields, counts: impl Fn(u32) -> bool) -> Vec<u32> {
 pub fn count(
     of: Fields,
     mut read: impl FnMut(u32) -> Result<Option<u64>, AccessError>,
-) -> Result<HeldBack, AccessError> {
-    let mut counted = HeldBack::new();
+) -> Result<ThrottleTimes, AccessError> {
+    let mut counted = ThrottleTimes::new();
     for group in groups(of) {
         for (field, reason) in group {
             match read(field)? {

@@ -1,4 +1,4 @@
-//! Asking every GPU the same questions.
+//! Asks every GPU the same questions.
 
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::nvml::{self, Answers, Question};
@@ -31,16 +31,16 @@ impl From<AccessError> for Failure {
     }
 }
 
-/// Answers of the host, made handy.
-pub trait Asking<T> {
-    /// Says what was tried.
+/// Adds to an error of the host what was tried.
+pub trait ErrorContext<T> {
+    /// Adds what was tried.
     ///
     /// # Errors
     /// The same one.
     fn trying(self, what: &'static str) -> Result<T, Failure>;
 }
 
-impl<T> Asking<T> for Result<T, AccessError> {
+impl<T> ErrorContext<T> for Result<T, AccessError> {
     fn trying(self, what: &'static str) -> Result<T, Failure> {
         self.map_err(|error| Failure {
             trying: what,
@@ -67,14 +67,14 @@ impl<T> GpuAnswer<T> {
 
 /// The answers of all GPUs in NVML's order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SeenNow<T> {
+pub struct GpuReadings<T> {
     /// Product name of the first GPU as NVML gives it; empty when it could not be asked.
     pub product: String,
     /// The GPUs.
     pub gpus: Vec<GpuAnswer<T>>,
 }
 
-impl<T> SeenNow<T> {
+impl<T> GpuReadings<T> {
     /// What these GPUs of this driver answered, as `ask` understands it.
     pub fn of(
         driver: Driver,
@@ -142,13 +142,13 @@ pub fn check<T>(
     context: &CheckContext,
     questions: &Questions<'_>,
     ask: impl Fn(&Answers) -> Result<T, Failure>,
-    evaluate: impl FnOnce(&SeenNow<T>) -> Result<Report, Error>,
+    evaluate: impl FnOnce(&GpuReadings<T>) -> Result<Report, Error>,
 ) -> Result<Report, Error> {
     let (driver, gpus) = match open(context, questions)? {
         OpenedDriver::Gpus(driver, gpus) => (driver, gpus),
         OpenedDriver::Closed(report) => return Ok(report),
     };
-    let seen = SeenNow::of(driver, &gpus, ask);
+    let seen = GpuReadings::of(driver, &gpus, ask);
     let report = evaluate(&seen)?;
     Ok(mig::extend(context, report, &seen.gpus))
 }

@@ -19,7 +19,7 @@ pub mod testing;
 pub mod text;
 pub mod trouble;
 
-pub use asking::{Asking, Failure, GpuAnswer, Questions, SeenNow};
+pub use asking::{ErrorContext, Failure, GpuAnswer, GpuReadings, Questions};
 pub use finding::{GpuFinding, state, with_data};
 pub use gpu::Gpu;
 pub use gpud_sdk::nvml::IfSupported;

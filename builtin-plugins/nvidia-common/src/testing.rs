@@ -4,7 +4,7 @@ use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::nvml::Library;
 use gpud_sdk::{AccessError, CheckContext, HealthState, RepairAction, Report, Trigger};
 
-use crate::{Failure, Gpu, GpuAnswer, SeenNow};
+use crate::{Failure, Gpu, GpuAnswer, GpuReadings};
 
 /// UUID of [`gpu`] 0.
 pub const GPU_0: &str = "GPU-00000000-0000-0000-0000-000000000000";
@@ -63,9 +63,9 @@ pub fn lost<T>(index: usize) -> GpuAnswer<T> {
 }
 
 /// A machine whose GPUs gave these answers.
-pub fn seen<T>(answers: impl IntoIterator<Item = T>) -> SeenNow<T> {
+pub fn seen<T>(answers: impl IntoIterator<Item = T>) -> GpuReadings<T> {
     let answers = answers.into_iter().enumerate();
-    SeenNow {
+    GpuReadings {
         product: PRODUCT.to_owned(),
         gpus: answers
             .map(|(index, answer)| GpuAnswer {
@@ -77,7 +77,7 @@ pub fn seen<T>(answers: impl IntoIterator<Item = T>) -> SeenNow<T> {
 }
 
 /// The same, with a further GPU that does not answer.
-pub fn and<T>(mut seen: SeenNow<T>, error: AccessError) -> SeenNow<T> {
+pub fn and<T>(mut seen: GpuReadings<T>, error: AccessError) -> GpuReadings<T> {
     seen.gpus.push(failing(seen.gpus.len(), error));
     seen
 }

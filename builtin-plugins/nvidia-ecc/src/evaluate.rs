@@ -1,7 +1,7 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::{
-    Failure, Gpu, GpuFinding, SeenNow, state, text, trouble, with_data,
+    Failure, Gpu, GpuFinding, GpuReadings, state, text, trouble, with_data,
 };
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde::Serialize;
@@ -127,7 +127,7 @@ fn errors_row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> ErrorsRow<'a> {
 }
 
 /// GPUs with more uncorrected errors since their last reset than an operator allows.
-fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<GpuFinding> {
+fn above(seen: &GpuReadings<Reading>, threshold: u64) -> Option<GpuFinding> {
     let found: Vec<(&Gpu, u64)> = seen
         .answered()
         .filter_map(|(gpu, reading)| Some((gpu, reading.uncorrected_since_reset()?)))
@@ -149,7 +149,7 @@ fn above(seen: &SeenNow<Reading>, threshold: u64) -> Option<GpuFinding> {
 
 /// GPUs whose on-chip memory has had more uncorrectable errors than the driver finds acceptable: NVIDIA's criterion for a
 /// board that has to be serviced.
-fn exceeded(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
+fn exceeded(seen: &GpuReadings<Reading>) -> Option<GpuFinding> {
     let found: Vec<(&Gpu, &Reading)> = seen
         .answered()
         .filter(|(_, reading)| reading.sram.is_some_and(|sram| sram.threshold_exceeded))
@@ -167,7 +167,7 @@ fn exceeded(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
 }
 
 /// The reason of a state without findings. It names what uncorrected errors there were: each of them ended a program.
-fn well(seen: &SeenNow<Reading>) -> String {
+fn well(seen: &GpuReadings<Reading>) -> String {
     let errors = seen.answered().filter_map(|(gpu, reading)| {
         let counted = Uncorrected::of(reading);
         let total = reading.aggregate.total.uncorrected.unwrap_or(0);
@@ -203,7 +203,7 @@ fn getting(failure: &Failure) -> &'static str {
 /// The report. Errors change the verdict where those of on-chip memory passed the driver's threshold, and from `threshold`
 /// uncorrected ones since the last reset on, if that is not 0: what the hardware could not deal with by itself, an Xid or the
 /// remapping of rows tells.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, threshold: u64) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Reading>, threshold: u64) -> Report {
     let mut findings = trouble::findings_by(&seen.gpus, getting);
     findings.extend(exceeded(seen));
     findings.extend(above(seen, threshold));

@@ -1,7 +1,7 @@
 //! A GPU's answers about ECC.
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
-use gpud_builtin_nvidia_common::{Asking, Failure, IfSupported};
+use gpud_builtin_nvidia_common::{ErrorContext, Failure, IfSupported};
 use gpud_sdk::AccessError;
 use gpud_sdk::nvml::{Answers, EccError, EccPeriod, MemoryLocation, Question, SramEccStatus};
 

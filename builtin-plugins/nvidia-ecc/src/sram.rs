@@ -1,6 +1,6 @@
 //! Shows errors of on-chip memory (SRAM): words, rows of the document, and metrics.
 
-use gpud_builtin_nvidia_common::{Gpu, SeenNow};
+use gpud_builtin_nvidia_common::{Gpu, GpuReadings};
 use gpud_sdk::Report;
 use gpud_sdk::nvml::SramEccStatus;
 use serde::Serialize;
@@ -77,7 +77,7 @@ pub struct Row<'a> {
 }
 
 /// Returns the rows of the GPUs that count errors of on-chip memory.
-pub fn rows(seen: &SeenNow<Reading>) -> Vec<Row<'_>> {
+pub fn rows(seen: &GpuReadings<Reading>) -> Vec<Row<'_>> {
     let counting = seen.answered().filter_map(|(gpu, reading)| {
         let status = reading.sram?;
         Some(Row {

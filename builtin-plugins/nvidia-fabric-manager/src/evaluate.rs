@@ -2,7 +2,7 @@
 
 use gpud_builtin_nvidia_common::trouble::{LOST, NEEDS_RESET};
 use gpud_builtin_nvidia_common::{
-    Failure, Gpu, GpuAnswer, GpuFinding, SeenNow, product, state, text, with_data,
+    Failure, Gpu, GpuAnswer, GpuFinding, GpuReadings, product, state, text, with_data,
 };
 use gpud_sdk::{AccessError, CheckContext, RepairAction, Report};
 use serde::Serialize;
@@ -90,7 +90,7 @@ fn broken(asked: &GpuAnswer<Option<Fabric>>) -> Option<Broken<'_>> {
 pub fn evaluate(
     context: &CheckContext,
     config: Config,
-    seen: &SeenNow<Option<Fabric>>,
+    seen: &GpuReadings<Option<Fabric>>,
     node: &Node,
 ) -> Report {
     let mut gpus: Vec<&GpuAnswer<Option<Fabric>>> = seen.gpus.iter().collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Failure, Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Failure, Gpu, GpuReadings, state, trouble, with_data};
 use gpud_builtin_shared::time::rfc3339;
 use gpud_sdk::{AccessError, CheckContext, HealthState, Report};
 use serde::Serialize;
@@ -106,7 +106,7 @@ fn getting(failure: &Failure) -> &'static str {
 }
 
 /// The report. GPUs without GPM among others are left out; no value is wrong by itself.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Values>>) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Option<Values>>) -> Report {
     let findings = trouble::findings_by(&seen.gpus, getting);
     let read: Vec<(&Gpu, &Values)> = seen
         .answered()

@@ -4,7 +4,7 @@ pub mod evaluate;
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Failure, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::{Failure, GpuReadings, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, nvml};
 
@@ -35,7 +35,7 @@ impl Checker for Gpm {
                 (reading.uuid, values)
             })
             .collect();
-        let seen = SeenNow::of(driver, &nvml::ask(&[])?, |gpu| {
+        let seen = GpuReadings::of(driver, &nvml::ask(&[])?, |gpu| {
             // The list is as old as the readings, or else the GPU came or went in between.
             let answer = readings
                 .get(&gpu.uuid)

@@ -1,6 +1,6 @@
 //! From what is there to a report.
 
-use gpud_builtin_nvidia_common::{Gpu, GpuAnswer, GpuFinding, SeenNow, state, text, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuAnswer, GpuFinding, GpuReadings, state, text, with_data};
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{AccessError, CheckContext, Event, EventType, HealthState, RepairAction, Report};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ fn is_there(asked: &GpuAnswer<()>) -> bool {
 pub fn evaluate(
     context: &CheckContext,
     config: &Config,
-    seen: &SeenNow<()>,
+    seen: &GpuReadings<()>,
     on_bus: &Result<Vec<String>, AccessError>,
     past: Option<&MismatchHistory>,
 ) -> (Report, Option<LastMismatch>) {

@@ -4,7 +4,7 @@ pub mod config;
 pub mod evaluate;
 
 use gpud_builtin_nvidia_common::bus::{self, CONTROLLER_3D, VGA_CONTROLLER};
-use gpud_builtin_nvidia_common::{Failure, SeenNow, asking, mig, saved_state, tags};
+use gpud_builtin_nvidia_common::{Failure, GpuReadings, asking, mig, saved_state, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::nvml::{self, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, history};
@@ -28,7 +28,7 @@ impl Checker for GpuCounts {
         }
         let config = Config::parse(&gpud_sdk::config::document()).map_err(Error::failed)?;
         let gpus = nvml::ask(&[Question::Presence])?;
-        let seen = SeenNow::of(driver, &gpus, |gpu| gpu.presence().map_err(Failure::from));
+        let seen = GpuReadings::of(driver, &gpus, |gpu| gpu.presence().map_err(Failure::from));
         let on_bus = bus::devices(&[CONTROLLER_3D, VGA_CONTROLLER]);
         let on_bus = on_bus.map(|gpus| gpus.into_iter().map(|gpu| gpu.id).collect());
         if !history::available() {

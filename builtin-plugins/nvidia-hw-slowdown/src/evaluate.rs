@@ -1,6 +1,6 @@
 //! From readings and what is remembered to a report.
 
-use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, GpuReadings, state, text, trouble, with_data};
 use gpud_builtin_shared::time::rfc3339;
 use gpud_sdk::{
     AccessError, CheckContext, Event, EventType, Evidence, Recovery, RepairAction, Report,
@@ -75,7 +75,7 @@ fn row<'a>(time: &'a str, gpu: &'a Gpu, reading: Option<u64>) -> Row<'a> {
 }
 
 /// The GPUs that hardware slows down now, with the bits that say so.
-fn slowed(seen: &SeenNow<Option<u64>>) -> impl Iterator<Item = (&Gpu, u64)> {
+fn slowed(seen: &GpuReadings<Option<u64>>) -> impl Iterator<Item = (&Gpu, u64)> {
     let hardware = BITS.iter().fold(0, |all, bit| all | bit);
     seen.answered().filter_map(move |(gpu, reading)| {
         let bits = (*reading)? & hardware;
@@ -121,7 +121,7 @@ fn unsupported(driver_version: Result<String, AccessError>) -> String {
 /// anything remembered (`gpud scan`) there is no verdict, only what is now.
 pub fn evaluate(
     context: &CheckContext,
-    seen: &SeenNow<Option<u64>>,
+    seen: &GpuReadings<Option<u64>>,
     past: Option<Minutes>,
     driver_version: impl FnOnce() -> Result<String, AccessError>,
 ) -> (Report, Option<Minutes>) {
@@ -184,7 +184,7 @@ pub fn evaluate(
 }
 
 /// Describes one reading, which is no verdict.
-fn now_only(seen: &SeenNow<Option<u64>>) -> String {
+fn now_only(seen: &GpuReadings<Option<u64>>) -> String {
     let uuids = text::join(slowed(seen).map(|(gpu, _)| &gpu.uuid), ", ");
     match uuids.is_empty() {
         true => "no clock events found".to_owned(),

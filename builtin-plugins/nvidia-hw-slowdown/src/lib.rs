@@ -7,7 +7,7 @@ pub mod evaluate;
 pub mod minutes;
 pub mod reasons;
 
-use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, saved_state, tags};
+use gpud_builtin_nvidia_common::{ErrorContext, IfSupported, Questions, asking, saved_state, tags};
 use gpud_sdk::nvml::{self, Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};
 

@@ -1,7 +1,7 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::text::{bytes, percent, percent_rounded, percent_text};
-use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuReadings, state, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ fn row<'a>(gpu: &'a Gpu, reading: &Reading) -> Row<'a> {
 }
 
 /// The report. A GPU without memory to tell of (`None`) is left out. No amount in use is wrong by itself.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Reading>>) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Option<Reading>>) -> Report {
     let known = || {
         let answered = seen.answered();
         answered.filter_map(|(gpu, reading)| Some((gpu, reading.as_ref()?)))

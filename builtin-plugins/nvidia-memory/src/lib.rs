@@ -3,7 +3,9 @@
 pub mod evaluate;
 pub mod host_memory;
 
-use gpud_builtin_nvidia_common::{Asking, Failure, IfSupported, Questions, asking, product, tags};
+use gpud_builtin_nvidia_common::{
+    ErrorContext, Failure, IfSupported, Questions, asking, product, tags,
+};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
 

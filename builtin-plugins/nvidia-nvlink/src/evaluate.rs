@@ -1,6 +1,8 @@
 //! From readings and the kernel's complaint to a report.
 
-use gpud_builtin_nvidia_common::{GpuFinding, SeenNow, product, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{
+    GpuFinding, GpuReadings, product, state, text, trouble, with_data,
+};
 use gpud_sdk::boots::is_of_this_boot;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::{AccessError, CheckContext, Evidence, HealthState, Recovery, RepairAction, Report};
@@ -54,7 +56,7 @@ pub struct Summary<'a> {
 
 impl<'a> Summary<'a> {
     /// Sums up.
-    pub fn new(seen: &'a SeenNow<Reading>, pairs: &'a [Pair]) -> Self {
+    pub fn new(seen: &'a GpuReadings<Reading>, pairs: &'a [Pair]) -> Self {
         let mut summary = Self {
             probed: pairs.iter().filter(|pair| pair.status.is_some()).count(),
             pairs: pairs.len(),
@@ -112,7 +114,7 @@ impl<'a> Summary<'a> {
     }
 
     /// A reboot can bring back links that are down, and ways of which the driver knows nothing.
-    fn finding(&self, reason: String, seen: &SeenNow<Reading>) -> GpuFinding {
+    fn finding(&self, reason: String, seen: &GpuReadings<Reading>) -> GpuFinding {
         let unknown = self.probed == self.pairs && self.no_way() && self.codes.contains(&"U");
         let down = seen.gpus.iter().map(|asked| &asked.gpu);
         let down = down.filter(|gpu| self.inactive.contains(&&*gpu.uuid));
@@ -129,7 +131,7 @@ impl<'a> Summary<'a> {
 /// What links and pairs say: a finding, or the reason for being healthy.
 fn judge(
     config: &Config,
-    seen: &SeenNow<Reading>,
+    seen: &GpuReadings<Reading>,
     summary: &Summary<'_>,
 ) -> Result<String, Box<GpuFinding>> {
     let total = seen.gpus.len();
@@ -167,7 +169,7 @@ fn judge(
 }
 
 /// A call that hangs for long is more than a GPU that does not answer.
-fn stuck(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
+fn stuck(seen: &GpuReadings<Reading>) -> Option<GpuFinding> {
     let hanging = seen.gpus.iter().filter_map(|asked| {
         let error = &asked.answer.as_ref().err()?.error;
         match error {
@@ -200,7 +202,7 @@ fn duration(seconds: u64) -> String {
 }
 
 /// Do all links and ways work that could be asked?
-fn all_good(seen: &SeenNow<Reading>, summary: &Summary<'_>) -> bool {
+fn all_good(seen: &GpuReadings<Reading>, summary: &Summary<'_>) -> bool {
     !summary.active.is_empty()
         && summary.inactive.is_empty()
         && summary.ok_pairs == summary.pairs
@@ -222,7 +224,7 @@ fn complaints<'a>(
 pub fn evaluate(
     context: &CheckContext,
     config: &Config,
-    seen: &SeenNow<Reading>,
+    seen: &GpuReadings<Reading>,
     pairs: &[Pair],
     rises: &[Rises],
     events: &[StoredEvent],

@@ -14,7 +14,7 @@ pub mod rising;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{
-    Failure, IfSupported, SeenNow, asking, fields, mig, saved_state, tags,
+    Failure, GpuReadings, IfSupported, asking, fields, mig, saved_state, tags,
 };
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
@@ -102,7 +102,7 @@ fn judge(
     let (config, policy) = policy::configured(&patterns::CATALOG, Config::parse)?;
     let mut gpus = nvml::ask(&[Question::Nvlinks, Question::MigEnabled])?;
     let has_fields = ask_fields(&mut gpus)?;
-    let seen = SeenNow::of(driver, &gpus, |gpu| read(gpu, has_fields));
+    let seen = GpuReadings::of(driver, &gpus, |gpu| read(gpu, has_fields));
     // A scan has nothing to compare with.
     let rises = match history::available() {
         true => compare(context, &seen)?,
@@ -160,7 +160,7 @@ fn fields_of_links(gpu: &Answers) -> Vec<Question> {
 }
 
 /// Compares the counters with those of the check before, and remembers them for the next.
-fn compare(context: &CheckContext, seen: &SeenNow<Reading>) -> Result<Vec<Rises>, AccessError> {
+fn compare(context: &CheckContext, seen: &GpuReadings<Reading>) -> Result<Vec<Rises>, AccessError> {
     let before: Memory = saved_state::read()?;
     let mut memory = before.clone();
     let since = context.previous_check;

@@ -3,7 +3,7 @@
 //! Lanes are not given up to save power, so fewer than there could be are lanes that failed. The generation is given up
 //! while a GPU is idle, so it is judged of busy ones only. Both only after some checks in a row: a link may be training.
 
-use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, GpuReadings, state, trouble, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde::Serialize;
 
@@ -138,7 +138,7 @@ impl Reading {
 pub fn evaluate(
     context: &CheckContext,
     config: &Config,
-    seen: &SeenNow<Option<Reading>>,
+    seen: &GpuReadings<Option<Reading>>,
     before: &Memory,
 ) -> (Report, Memory) {
     let mut now = Memory {

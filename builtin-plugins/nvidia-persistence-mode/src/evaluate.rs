@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, GpuReadings, state, text, trouble, with_data};
 use gpud_sdk::{CheckContext, Event, EventType, Evidence, Report};
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ struct Row<'a> {
 /// the GPU has no such mode.
 pub fn evaluate(
     context: &CheckContext,
-    seen: &SeenNow<Option<bool>>,
+    seen: &GpuReadings<Option<bool>>,
     before: &BTreeSet<String>,
 ) -> (Report, BTreeSet<String>) {
     let answered = seen.answered().count();

@@ -4,7 +4,7 @@ pub mod evaluate;
 
 use std::collections::BTreeSet;
 
-use gpud_builtin_nvidia_common::{Asking, IfSupported, Questions, asking, saved_state, tags};
+use gpud_builtin_nvidia_common::{ErrorContext, IfSupported, Questions, asking, saved_state, tags};
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{CheckContext, Checker, Descriptor, Error, Report, log};
 

@@ -1,7 +1,7 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::text::{percent, percent_rounded, percent_text};
-use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuReadings, state, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Row<'a> {
 }
 
 /// The report. No amount of power is wrong by itself.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Reading>) -> Report {
     let healthy = format!(
         "all {} GPU(s) were checked, no power issue found",
         seen.gpus.len()

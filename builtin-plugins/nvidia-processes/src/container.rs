@@ -11,7 +11,7 @@
 
 /// The container and the pod of a process. Both are `None` for a process of the machine itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Home {
+pub struct ContainerIds {
     /// Id of its container.
     pub container: Option<String>,
     /// UID of its pod.
@@ -20,7 +20,7 @@ pub struct Home {
 
 const ID_DIGITS: usize = 64;
 
-impl Home {
+impl ContainerIds {
     /// From the file. Of containers within containers, the innermost counts.
     pub fn parse(cgroups: &[u8]) -> Self {
         let text = String::from_utf8_lossy(cgroups);
@@ -137,11 +137,11 @@ mod tests {
             ("nonsense".into(), None, None),
             (String::new(), None, None),
         ] {
-            let expected = Home {
+            let expected = ContainerIds {
                 container: container.map(str::to_owned),
                 pod: uid.map(str::to_owned),
             };
-            assert_eq!(Home::parse(text.as_bytes()), expected, "{text}");
+            assert_eq!(ContainerIds::parse(text.as_bytes()), expected, "{text}");
         }
     }
 
@@ -150,8 +150,8 @@ mod tests {
 
         #[test]
         fn anything_is_survived(bytes in any::<Vec<u8>>(), path in "[0-9a-f/:_.-]{0,100}|(/|pod|kubepods-|\\.slice|\\.scope|[0-9a-f]{32}){0,12}") {
-            let _ = Home::parse(&bytes);
-            let home = Home::parse(format!("0::{path}").as_bytes());
+            let _ = ContainerIds::parse(&bytes);
+            let home = ContainerIds::parse(format!("0::{path}").as_bytes());
             prop_assert!(home.container.is_none_or(|id| id.len() == ID_DIGITS));
         }
     }

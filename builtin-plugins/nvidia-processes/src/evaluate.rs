@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, text, trouble};
+use gpud_builtin_nvidia_common::{Gpu, GpuReadings, state, text, trouble};
 use gpud_sdk::{AccessError, CheckContext, Health, HealthState, Report};
 use serde::Serialize;
 
@@ -141,7 +141,7 @@ fn document(read: &[(&Gpu, &Reading)]) -> Option<String> {
 }
 
 /// The report, and how many checks in a row have now failed; `before` is how many had.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, before: u32) -> (Report, u32) {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Reading>, before: u32) -> (Report, u32) {
     let (mut state, failures) = judge(context, seen, before);
     let read: Vec<_> = seen.answered().collect();
     if let Some(document) = document(&read).filter(|_| !read.is_empty()) {
@@ -155,7 +155,7 @@ pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, before: u32) ->
     (report, failures)
 }
 
-fn judge(context: &CheckContext, seen: &SeenNow<Reading>, before: u32) -> (HealthState, u32) {
+fn judge(context: &CheckContext, seen: &GpuReadings<Reading>, before: u32) -> (HealthState, u32) {
     const GETTING: &str = "error getting processes";
     let findings = trouble::findings(&seen.gpus, GETTING);
     let mut failed = seen

@@ -5,7 +5,8 @@ pub mod evaluate;
 pub mod process;
 
 use gpud_builtin_nvidia_common::{
-    Asking, Failure, GpuAnswer, IfSupported, Questions, SeenNow, asking, saved_state, tags,
+    ErrorContext, Failure, GpuAnswer, GpuReadings, IfSupported, Questions, asking, saved_state,
+    tags,
 };
 use gpud_sdk::nvml::{Answers, ComputeProcess, ProcessUtilization, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, sysfs};
@@ -81,7 +82,7 @@ struct Budget {
 }
 
 /// Looks at the processes.
-fn look(seen: &SeenNow<Answer>) -> SeenNow<Reading> {
+fn look(seen: &GpuReadings<Answer>) -> GpuReadings<Reading> {
     let boot = sysfs::read_to_string("/proc/stat", MAX_STAT_BYTES)
         .map(|text| Boot::parse(&text))
         .unwrap_or_default();
@@ -104,7 +105,7 @@ fn look(seen: &SeenNow<Answer>) -> SeenNow<Reading> {
             knows_use: used.is_some(),
         }),
     });
-    SeenNow {
+    GpuReadings {
         gpus: gpus.collect(),
         product: seen.product.clone(),
     }

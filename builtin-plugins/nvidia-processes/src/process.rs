@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::container::Home;
+use crate::container::ContainerIds;
 
 /// Variables that slow CUDA programs down or stop them (NVIDIA's documents of the profiler, the debugger and core dumps).
 pub const BAD_VARIABLES: [&str; 10] = [
@@ -62,7 +62,7 @@ pub struct Facts {
     /// When it started, unix seconds; 0 if unknown.
     pub created: u64,
     /// Its container and pod.
-    pub home: Home,
+    pub home: ContainerIds,
 }
 
 impl Files {
@@ -85,7 +85,7 @@ impl Files {
             arguments: texts(&self.command_line).collect(),
             bad_variables: texts(&self.environment).filter_map(bad_variable).collect(),
             created,
-            home: Home::parse(&self.cgroups),
+            home: ContainerIds::parse(&self.cgroups),
         }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
                 ]
                 .into(),
                 created: 1_740_801_234,
-                home: Home {
+                home: ContainerIds {
                     container: Some("a".repeat(64)),
                     pod: None,
                 },

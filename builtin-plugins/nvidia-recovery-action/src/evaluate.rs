@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpud_builtin_nvidia_common::{Gpu, GpuAnswer, GpuFinding, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{
+    Gpu, GpuAnswer, GpuFinding, GpuReadings, state, trouble, with_data,
+};
 use gpud_sdk::boots::is_of_this_boot;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::incidents::device;
@@ -64,7 +66,7 @@ fn slot(gpu: &Gpu) -> &str {
 /// The report of a machine with a driver. `None` is a GPU or driver that cannot tell.
 pub fn evaluate(
     context: &CheckContext,
-    seen: &SeenNow<Option<u32>>,
+    seen: &GpuReadings<Option<u32>>,
     events: &[StoredEvent],
 ) -> Report {
     let mut said = said(context, events);

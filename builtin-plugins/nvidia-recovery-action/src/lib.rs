@@ -11,7 +11,7 @@ pub mod patterns;
 #[cfg(test)]
 mod examples;
 
-use gpud_builtin_nvidia_common::{Failure, IfSupported, SeenNow, asking, mig, tags};
+use gpud_builtin_nvidia_common::{Failure, GpuReadings, IfSupported, asking, mig, tags};
 use gpud_builtin_shared::driver::Driver;
 use gpud_sdk::history::StoredEvent;
 use gpud_sdk::nvml::{self, Answers, Question};
@@ -81,7 +81,7 @@ fn judge(
         return Ok(policy.judge(context, events, boots, judge)?);
     }
     let gpus = nvml::ask(&[Question::FieldValue((FIELD, 0))])?;
-    let seen = SeenNow::of(driver, &gpus, ask);
+    let seen = GpuReadings::of(driver, &gpus, ask);
     let judge = |events: &[_]| evaluate::evaluate(context, &seen, events);
     let report = policy.judge(context, events, boots, judge)?;
     Ok(mig::extend(context, report, &seen.gpus))

@@ -1,7 +1,7 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::product::{self, MemoryErrors};
-use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, GpuReadings, state, text, trouble, with_data};
 use gpud_sdk::{CheckContext, RepairAction, Report};
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +115,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Reading)) -> Option<Row<'a>> {
 }
 
 /// The GPUs that reported their rows.
-fn known_rows(seen: &SeenNow<Reading>) -> impl Iterator<Item = (&Gpu, Rows)> {
+fn known_rows(seen: &GpuReadings<Reading>) -> impl Iterator<Item = (&Gpu, Rows)> {
     seen.answered().filter_map(|(gpu, reading)| match reading {
         Reading::Rows(rows) => Some((gpu, *rows)),
         _ => None,
@@ -141,7 +141,7 @@ fn issues(gpu: &Gpu, rows: Rows) -> impl Iterator<Item = String> {
     failed.into_iter().chain(pending)
 }
 
-fn finding(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
+fn finding(seen: &GpuReadings<Reading>) -> Option<GpuFinding> {
     let concerned: Vec<(&Gpu, Rows)> = known_rows(seen)
         .filter(|(_, rows)| rows.failed || rows.pending)
         .collect();
@@ -164,7 +164,7 @@ fn finding(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
     Some(finding.about(gpus).read_from(READING))
 }
 
-fn healthy(seen: &SeenNow<Reading>) -> String {
+fn healthy(seen: &GpuReadings<Reading>) -> String {
     let none_can = seen
         .answered()
         .all(|(_, reading)| matches!(reading, Reading::NotOfThisProduct));
@@ -193,7 +193,7 @@ fn healthy(seen: &SeenNow<Reading>) -> String {
 }
 
 /// The report. It follows what the GPUs say at once; events report their history ([`crate::changes`]).
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Reading>) -> Report {
     let mut findings: Vec<GpuFinding> = finding(seen).into_iter().collect();
     findings.extend(trouble::findings(&seen.gpus, "error getting remapped rows"));
     let mut state = state(context, healthy(seen), findings);

@@ -5,7 +5,7 @@ pub mod evaluate;
 
 use gpud_builtin_nvidia_common::trouble::if_readable;
 use gpud_builtin_nvidia_common::{
-    Asking, Failure, IfSupported, Questions, asking, product, saved_state, tags,
+    ErrorContext, Failure, IfSupported, Questions, asking, product, saved_state, tags,
 };
 use gpud_sdk::nvml::{Answers, Question};
 use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, history};

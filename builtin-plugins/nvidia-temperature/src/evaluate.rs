@@ -1,7 +1,7 @@
 //! From readings to a report.
 
 use gpud_builtin_nvidia_common::text::{percent, percent_rounded, percent_text};
-use gpud_builtin_nvidia_common::{Gpu, GpuFinding, SeenNow, state, text, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuFinding, GpuReadings, state, text, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
@@ -178,7 +178,7 @@ const JUDGES: [(&str, Judge, &str); 3] = [
     ),
 ];
 
-fn too_warm(seen: &SeenNow<Reading>, configured: u64) -> Vec<GpuFinding> {
+fn too_warm(seen: &GpuReadings<Reading>, configured: u64) -> Vec<GpuFinding> {
     let finding = |(words, judge, reading): (&str, Judge, &'static str)| {
         let found: Vec<(&Gpu, String)> = seen
             .answered()
@@ -196,7 +196,7 @@ fn too_warm(seen: &SeenNow<Reading>, configured: u64) -> Vec<GpuFinding> {
 }
 
 /// GPUs of which only the temperature cannot be read.
-fn unread(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
+fn unread(seen: &GpuReadings<Reading>) -> Option<GpuFinding> {
     let unread = || {
         let answered = seen.answered();
         answered.filter_map(|(gpu, reading)| Some((gpu, reading.core_error.as_ref()?)))
@@ -213,7 +213,7 @@ fn unread(seen: &SeenNow<Reading>) -> Option<GpuFinding> {
 }
 
 /// The report. `configured` is the margin to slowdown, in degrees Celsius, from which on a GPU is too warm; 0 means any.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Reading>, configured: u64) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Reading>, configured: u64) -> Report {
     let healthy = format!(
         "all {} GPU(s) were checked, no temperature issue found",
         seen.gpus.len()

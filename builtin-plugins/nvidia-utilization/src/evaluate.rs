@@ -1,6 +1,6 @@
 //! From readings to a report.
 
-use gpud_builtin_nvidia_common::{Gpu, SeenNow, state, trouble, with_data};
+use gpud_builtin_nvidia_common::{Gpu, GpuReadings, state, trouble, with_data};
 use gpud_sdk::{CheckContext, Report};
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ fn row<'a>((gpu, reading): (&'a Gpu, &Option<Reading>)) -> Row<'a> {
 }
 
 /// The report; `None` is a GPU that cannot tell, as in MIG mode. No utilization is wrong by itself.
-pub fn evaluate(context: &CheckContext, seen: &SeenNow<Option<Reading>>) -> Report {
+pub fn evaluate(context: &CheckContext, seen: &GpuReadings<Option<Reading>>) -> Report {
     let healthy = format!(
         "all {} GPU(s) were checked, no utilization issue found",
         seen.gpus.len()

@@ -131,7 +131,7 @@ impl Tracker {
     }
 
     /// The stuck ones. Those with a watched name come first, so that any number of others hides none of them.
-    pub fn stuck(&self, now: u64, threshold: u32, watched: &Names) -> Stuck {
+    pub fn stuck(&self, now: u64, threshold: u32, watched: &Names) -> StuckProcesses {
         let long = u64::from(threshold.saturating_sub(1)).saturating_mul(60);
         let mut list: Vec<BlockedEntry> = self
             .followed
@@ -147,7 +147,7 @@ impl Tracker {
         });
         let count = list.len();
         list.truncate(MAX_LISTED);
-        Stuck { count, list }
+        StuckProcesses { count, list }
     }
 
     /// Notes that some are stuck, or none. Gives the event when that is news; `reason` tells of the stuck ones.
@@ -248,7 +248,7 @@ fn plain_name(name: &str) -> String {
 
 /// Stuck processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Stuck {
+pub struct StuckProcesses {
     /// How many.
     pub count: usize,
     /// The first of them: those with a watched name, and of each kind the longest stuck one first.
@@ -277,14 +277,14 @@ pub struct BlockedEntry {
 pub struct Counts {
     /// Blocked at this moment.
     pub current_count: usize,
-    /// Stuck.
+    /// Stuck processes.
     pub persistent_count: usize,
     /// The first of the stuck ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub persistent: Vec<BlockedEntry>,
 }
 
-impl Stuck {
+impl StuckProcesses {
     /// The longest stuck ones in words.
     pub fn summary(&self) -> String {
         let mut items: Vec<String> = self

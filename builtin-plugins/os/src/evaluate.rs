@@ -10,11 +10,11 @@ use gpud_sdk::{
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::dstate::{self, Counts, Stuck, Tracker};
+use crate::dstate::{self, Counts, StuckProcesses, Tracker};
 use crate::facts::{Facts, Host, Kernel, MachineMetadata, Platform, Virtualization};
 use crate::handles::{Handles, allocated_handles, open_files};
 use crate::processes::{self, Processes};
-use crate::sweep::Elsewhere;
+use crate::sweep::OtherProcesses;
 use crate::waits;
 
 /// How far back reboots, recoveries and crash dumps count: 3 days.
@@ -51,7 +51,7 @@ pub struct Inputs<'a> {
     /// Entries of `/proc/‹pid›/fd` of the same.
     pub open_files: Result<Vec<EntryCount>, AccessError>,
     /// The known facts about the others.
-    pub elsewhere: Elsewhere,
+    pub elsewhere: OtherProcesses,
     /// `/proc/sys/fs/file-nr`.
     pub file_nr: Result<String, AccessError>,
     /// `/proc/sys/fs/file-max`.
@@ -204,7 +204,7 @@ struct BlockedReading<'a> {
     wait_channels: &'a [FileContent],
     /// Those that were read, if their list could be read.
     processes: Option<&'a Processes>,
-    elsewhere: &'a Elsewhere,
+    elsewhere: &'a OtherProcesses,
 }
 
 /// The verdict on processes in uninterruptible sleep.
@@ -352,7 +352,7 @@ fn pressure_row(what: &str, percent: f64) -> Option<Finding> {
 
 /// Stuck processes: of a name that escalates, a reboot is due, or when that did not help, an inspection.
 fn stuck_row(
-    stuck: &Stuck,
+    stuck: &StuckProcesses,
     config: &Config,
     past: impl FnOnce() -> Result<ProcessHistory, AccessError>,
 ) -> Result<Finding, Error> {

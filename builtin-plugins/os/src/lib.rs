@@ -30,7 +30,7 @@ use dstate::Tracker;
 use evaluate::{Inputs, ProcessHistory};
 use facts::{Facts, Sources};
 use processes::Processes;
-use sweep::{Elsewhere, Sweep, SweepPart};
+use sweep::{OtherProcesses, Sweep, SweepPart};
 
 const FACTS_KEY: &str = "facts";
 const TRACKER_KEY: &str = "dstate";
@@ -114,7 +114,7 @@ struct ProcessSample {
     /// `/proc/‹pid›/wchan` of the blocked ones.
     wait_channels: Vec<FileContent>,
     /// What is known of the others.
-    elsewhere: Elsewhere,
+    elsewhere: OtherProcesses,
 }
 
 /// The processes whose turn it is, with their open files, and what is known of the others.

@@ -56,9 +56,9 @@ pub enum SweepPart {
     Digits(Vec<u8>),
 }
 
-/// Sums over the processes that a check does not look at, and those of them that are followed.
+/// Sums over the processes that a check does not look at, and the content of those of them that are followed.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Elsewhere {
+pub struct OtherProcesses {
     /// Processes.
     pub total: u64,
     /// Zombies.
@@ -255,12 +255,12 @@ impl Sweep {
         turn: &SweepPart,
         files_turn: Option<&SweepPart>,
         watched: Vec<FileContent>,
-    ) -> Elsewhere {
+    ) -> OtherProcesses {
         let looked_at = |digit| turn.has_digit(digit);
         let counted = |digit| files_turn.is_some_and(|turn| turn.has_digit(digit));
         let sum = |value: fn(&Part) -> u64| others(&self.parts, value, looked_at);
         let note = &self.files.note;
-        Elsewhere {
+        OtherProcesses {
             total: sum(|part| part.total),
             zombies: sum(|part| part.zombies),
             blocked: sum(|part| part.blocked),

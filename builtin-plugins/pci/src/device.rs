@@ -22,12 +22,12 @@ pub struct Device {
     /// In words, as `lspci` has it.
     pub name: String,
     /// Its configuration space, or why there is none.
-    pub config: Result<Vec<u8>, Asleep>,
+    pub config: Result<Vec<u8>, NoConfigSpace>,
 }
 
 /// Why there is no configuration space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asleep {
+pub enum NoConfigSpace {
     /// The kernel put the device to sleep; nothing goes through it.
     Suspended,
     /// It cannot be read; the text says why.
@@ -74,15 +74,15 @@ impl Device {
             revision: None,
             driver: driver.map(str::to_owned),
             name: String::new(),
-            config: Err(Asleep::Unread("not read".to_owned())),
+            config: Err(NoConfigSpace::Unread("not read".to_owned())),
         })
     }
 
     /// Its ACS.
     pub fn control(&self) -> Control {
         match &self.config {
-            Err(Asleep::Suspended) => Control::HasNot,
-            Err(Asleep::Unread(_)) => Control::NotShown,
+            Err(NoConfigSpace::Suspended) => Control::HasNot,
+            Err(NoConfigSpace::Unread(_)) => Control::NotShown,
             Ok(config) if config.len() <= PUBLIC_BYTES => Control::NotShown,
             Ok(config) => acs::find(config).map_or(Control::HasNot, Control::Has),
         }

@@ -4,7 +4,7 @@ use gpud_sdk::{AccessError, CheckContext, Event, EventType, Evidence, HealthStat
 use serde::Serialize;
 
 use crate::acs::Acs;
-use crate::device::{Asleep, Control, Device, ROOT};
+use crate::device::{Control, Device, NoConfigSpace, ROOT};
 
 /// Name of the events.
 pub const EVENT_NAME: &str = "acs_enabled";
@@ -132,7 +132,7 @@ fn judge(context: &CheckContext, kind: &str, devices: &[Device]) -> Report {
     let mut state = HealthState::healthy(context, reason);
     state.error = not_shown.first().map(|device| {
         let why = match &device.config {
-            Err(Asleep::Unread(why)) => why.clone(),
+            Err(NoConfigSpace::Unread(why)) => why.clone(),
             _ => "only the first 64 bytes are shown".to_owned(),
         };
         format!("configuration space of {}: {why}", device.address)

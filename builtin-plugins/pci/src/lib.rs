@@ -11,7 +11,7 @@ use gpud_sdk::{
     AccessError, CheckContext, Checker, Descriptor, Error, Report, exec, log, state, sysfs,
 };
 
-use device::{Asleep, Device};
+use device::{Device, NoConfigSpace};
 use evaluate::Machine;
 use ids::Ids;
 
@@ -122,10 +122,10 @@ fn read_device(address: &str) -> Option<Device> {
     // Reading the configuration space would wake it up.
     let status = file("power/runtime_status").unwrap_or_default();
     device.config = if status.trim() == "suspended" {
-        Err(Asleep::Suspended)
+        Err(NoConfigSpace::Suspended)
     } else {
         let path = format!("{}/{address}/config", device::ROOT);
-        sysfs::read(&path, MAX_CONFIG_BYTES).map_err(|error| Asleep::Unread(error.text()))
+        sysfs::read(&path, MAX_CONFIG_BYTES).map_err(|error| NoConfigSpace::Unread(error.text()))
     };
     Some(device)
 }

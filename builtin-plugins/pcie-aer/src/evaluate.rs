@@ -215,14 +215,14 @@ fn about(verdict: &mut Verdict, devices: &Devices) {
 }
 
 /// The errors from which the running boot did not recover.
-struct Serious {
+struct UnrecoveredErrors {
     /// Devices after fatal errors.
     broken: Devices,
     /// Devices after other errors: their driver cannot handle errors, but they may well go on.
     stuck: Devices,
 }
 
-fn serious(events: &[&StoredEvent]) -> Serious {
+fn serious(events: &[&StoredEvent]) -> UnrecoveredErrors {
     let named = |name: &'static str| {
         events
             .iter()
@@ -257,7 +257,7 @@ fn serious(events: &[&StoredEvent]) -> Serious {
             add(&mut stuck, failed);
         }
     }
-    Serious { broken, stuck }
+    UnrecoveredErrors { broken, stuck }
 }
 
 /// Whether an outcome can be that of an error: of the device itself or of a port above it. Of a device that was gone

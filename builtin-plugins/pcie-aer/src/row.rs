@@ -49,7 +49,7 @@ const MAX_TEXT: usize = 80;
 /// An error of which more lines may come.
 struct Open<'a> {
     device: &'a str,
-    begin: Begin<'a>,
+    begin: ErrorStart<'a>,
     fatal_bits: Option<u32>,
     place: Option<(&'a str, &'a str)>,
     kinds: Vec<&'static Kind>,
@@ -59,7 +59,7 @@ struct Open<'a> {
 
 /// How an error began.
 #[derive(Clone, Copy)]
-enum Begin<'a> {
+enum ErrorStart<'a> {
     Error(Severity, &'a str, &'a str),
     /// The firmware hands it over: bits of what happened.
     Status(u32),
@@ -72,12 +72,14 @@ impl Open<'_> {
     fn severity(&self) -> Option<Severity> {
         let lost = self.kinds.iter().any(|kind| !kind.correctable);
         match (self.begin, self.fatal_bits) {
-            (Begin::Error(severity, ..), _) => Some(severity),
-            (Begin::Status(status), Some(fatal)) if status & fatal != 0 => Some(Severity::Fatal),
+            (ErrorStart::Error(severity, ..), _) => Some(severity),
+            (ErrorStart::Status(status), Some(fatal)) if status & fatal != 0 => {
+                Some(Severity::Fatal)
+            }
             (_, Some(_)) => Some(Severity::NonFatal),
-            (Begin::Status(_), None) if lost => Some(Severity::NonFatal),
-            (Begin::Status(_), None) => Some(Severity::Corrected),
-            (Begin::Before, None) => None,
+            (ErrorStart::Status(_), None) if lost => Some(Severity::NonFatal),
+            (ErrorStart::Status(_), None) => Some(Severity::Corrected),
+            (ErrorStart::Before, None) => None,
         }
     }
 }
@@ -104,8 +106,8 @@ pub fn events(
                 severity,
                 layer,
                 agent,
-            } => Some(Begin::Error(severity, layer, agent)),
-            LineContent::Status(status) => Some(Begin::Status(status)),
+            } => Some(ErrorStart::Error(severity, layer, agent)),
+            LineContent::Status(status) => Some(ErrorStart::Status(status)),
             LineContent::Bit(_) | LineContent::FatalBits(_) | LineContent::Layer { .. } => None,
             LineContent::NoDetails { .. }
             | LineContent::Recovered
@@ -124,7 +126,7 @@ pub fn events(
                 }
                 open.push(Open {
                     device,
-                    begin: begin.unwrap_or(Begin::Before),
+                    begin: begin.unwrap_or(ErrorStart::Before),
                     fatal_bits: None,
                     place: None,
                     kinds: Vec::new(),
@@ -198,8 +200,8 @@ impl<D: FnMut(&str) -> Device> Writer<'_, D> {
         let title = device.title();
         let mut text = entry.say(&[("device", &title)]);
         let place = match open.begin {
-            Begin::Error(_, layer, agent) => Some((layer, agent)),
-            Begin::Status(_) | Begin::Before => open.place,
+            ErrorStart::Error(_, layer, agent) => Some((layer, agent)),
+            ErrorStart::Status(_) | ErrorStart::Before => open.place,
         };
         if let Some((layer, agent)) = place {
             text.push_str(&format!(", {}, {}", cut(layer), cut(agent)));

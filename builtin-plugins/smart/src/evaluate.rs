@@ -10,7 +10,7 @@ use gpud_sdk::{CheckContext, Event, EventType, RepairAction, Report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::health::{HEAT, Health, Silence};
+use crate::health::{HEAT, Health, NoHealthReason};
 
 /// Gauge: own verdict.
 pub const PASSED: &str = "disk_smart_passed";
@@ -88,7 +88,7 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownHealth {
     /// The meaning of the silence.
-    pub silence: Silence,
+    pub silence: NoHealthReason,
     /// In words.
     pub why: String,
 }
@@ -143,11 +143,13 @@ pub fn judge(
             }
             Err(UnknownHealth { silence, why }) => {
                 match silence {
-                    Silence::Asleep => asleep += 1,
-                    Silence::Nothing if !counters.answered.contains(name) => {
+                    NoHealthReason::Asleep => asleep += 1,
+                    NoHealthReason::Nothing if !counters.answered.contains(name) => {
                         untold.push(format!("{name}: {why}"));
                     }
-                    Silence::Nothing | Silence::Unread => found.push(unread(name, why)),
+                    NoHealthReason::Nothing | NoHealthReason::Unread => {
+                        found.push(unread(name, why))
+                    }
                 }
                 found.extend(held(name, before));
             }

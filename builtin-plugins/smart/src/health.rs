@@ -55,9 +55,9 @@ pub struct Health {
     pub failing: Vec<String>,
 }
 
-/// Why a disk did not tell its health.
+/// Why a disk did not report its health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Silence {
+pub enum NoHealthReason {
     /// It sleeps, and was not woken up.
     Asleep,
     /// It has none to tell, or hides it: a virtual disk, a USB bridge, a RAID controller.
@@ -199,9 +199,9 @@ pub fn smartctl(text: &str) -> Result<Health, String> {
 
 /// What the silence of a disk means, of which [`smartctl`] made an error. What it does not tell counts as nothing to
 /// tell: smartctl has a message of its own for each kind of bridge and controller.
-pub fn silence(text: &str) -> Silence {
+pub fn silence(text: &str) -> NoHealthReason {
     let Some(json) = document(text) else {
-        return Silence::Unread;
+        return NoHealthReason::Unread;
     };
     let support = |key: &str| at(&json, "/smart_support").get(key)?.as_bool();
     let messages = at(&json, "/smartctl/messages").as_array();
@@ -213,15 +213,15 @@ pub fn silence(text: &str) -> Silence {
         })
     };
     if says(&["Device is in "]) {
-        Silence::Asleep
+        NoHealthReason::Asleep
     } else if support("available") == Some(false) || support("enabled") == Some(false) {
-        Silence::Nothing
+        NoHealthReason::Nothing
     } else if support("available") == Some(true)
         || says(&["Permission denied", "Operation not permitted"])
     {
-        Silence::Unread
+        NoHealthReason::Unread
     } else {
-        Silence::Nothing
+        NoHealthReason::Nothing
     }
 }
 

@@ -15,7 +15,7 @@ use gpud_sdk::{AccessError, CheckContext, Checker, Descriptor, Error, Report, st
 
 use devices::Device;
 use evaluate::{Answer, Config, Counters, SCHEMA, UnknownHealth};
-use health::{Health, Silence};
+use health::{Health, NoHealthReason};
 
 /// Devices that are asked.
 const MAX_DEVICES: usize = 64;
@@ -133,7 +133,7 @@ fn parse_health(device: &Device, text: &str) -> Result<Health, UnknownHealth> {
     health::smartctl(text).map_err(|why| {
         let silence = match health::silence(text) {
             // Every NVMe controller has the log.
-            Silence::Nothing if device.is_nvme => Silence::Unread,
+            NoHealthReason::Nothing if device.is_nvme => NoHealthReason::Unread,
             silence => silence,
         };
         UnknownHealth { silence, why }
@@ -142,7 +142,7 @@ fn parse_health(device: &Device, text: &str) -> Result<Health, UnknownHealth> {
 
 fn unread(why: impl Into<String>) -> UnknownHealth {
     UnknownHealth {
-        silence: Silence::Unread,
+        silence: NoHealthReason::Unread,
         why: why.into(),
     }
 }

@@ -92,7 +92,7 @@ impl Config {
     }
 
     /// Why a clock that chrony calls synchronised is not: chrony says so until it is restarted.
-    fn doubt(&self, source: &Source, now: u64) -> Option<Doubt> {
+    fn doubt(&self, source: &Source, now: u64) -> Option<UnsynchronisedReason> {
         let Source::Chrony {
             measured,
             interval,
@@ -109,9 +109,9 @@ impl Config {
         let is_old = |age: u64| age > self.max_age && age as f64 > interval * INTERVALS;
         let age = now.saturating_sub(measured);
         if measured > 0 && is_old(age) {
-            return Some(Doubt::Unmeasured(age));
+            return Some(UnsynchronisedReason::Unmeasured(age));
         }
-        (distance > MAX_DISTANCE).then_some(Doubt::Far(distance))
+        (distance > MAX_DISTANCE).then_some(UnsynchronisedReason::Far(distance))
     }
 
     /// In seconds.
@@ -123,7 +123,7 @@ impl Config {
 }
 
 /// Why a clock is not synchronised although its service says so.
-enum Doubt {
+enum UnsynchronisedReason {
     /// It was not measured for so many seconds.
     Unmeasured(u64),
     /// By the service's own account it may be off by so many seconds.
@@ -213,13 +213,17 @@ pub fn judge(
 }
 
 /// That the clock is not synchronised, where chrony cannot be believed or it has been so for too long.
-fn unsynchronised(config: &Config, doubt: Option<Doubt>, for_seconds: u64) -> Option<Finding> {
+fn unsynchronised(
+    config: &Config,
+    doubt: Option<UnsynchronisedReason>,
+    for_seconds: u64,
+) -> Option<Finding> {
     let text = match doubt {
-        Some(Doubt::Unmeasured(age)) => format!(
+        Some(UnsynchronisedReason::Unmeasured(age)) => format!(
             "chrony has not measured the clock for {} h, so its verdict does not count",
             age / 3_600
         ),
-        Some(Doubt::Far(distance)) => format!(
+        Some(UnsynchronisedReason::Far(distance)) => format!(
             "chrony cannot tell the time to more than {distance:.1} s, and the kernel counts as synchronised what is \
              within {MAX_DISTANCE} s"
         ),

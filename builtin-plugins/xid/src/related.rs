@@ -32,15 +32,15 @@ pub fn faults<'a>(rows: &[(usize, Row<'a>)], config: &Config) -> Vec<Fault<'a>> 
         if config.policy().ruling(row.key()) != Ruling::default() {
             return Some(fault);
         }
-        let near = Near {
+        let neighbours = Neighbours {
             rows,
             gpus: &gpus,
             at,
         };
-        if near.is_part_of_another(row, config.catalog()) {
+        if neighbours.is_part_of_another(row, config.catalog()) {
             return None;
         }
-        if let Some(recovery) = near.recovery(row) {
+        if let Some(recovery) = neighbours.recovery(row) {
             apply(recovery, &mut fault, config.catalog());
         }
         Some(fault)
@@ -52,14 +52,14 @@ fn gpu_of(row: &Row<'_>) -> String {
     gpu::pci_id(&row.device).unwrap_or_else(|| row.device.to_string())
 }
 
-/// One Xid among the others.
-struct Near<'r, 'a> {
+/// The Xids before and after one of them.
+struct Neighbours<'r, 'a> {
     rows: &'r [(usize, Row<'a>)],
     gpus: &'r [String],
     at: usize,
 }
 
-impl<'r, 'a> Near<'r, 'a> {
+impl<'r, 'a> Neighbours<'r, 'a> {
     /// The Xids within the window, with whether they are of the same GPU.
     fn others(&self, row: &'r Row<'a>) -> impl Iterator<Item = (&'r Row<'a>, bool)> {
         let (rows, gpus) = (self.rows, self.gpus);

@@ -72,7 +72,7 @@ fn an_ordinary_machine() {
         some.states[0].reason,
         "no errors of 8 AMD GPU(s) in the kernel log that need attention"
     );
-    assert_eq!(some.metrics.len(), NEWS.len());
+    assert_eq!(some.metrics.len(), KINDS.len());
     // A game that hangs now and then.
     let fault = "amdgpu 0000:c1:00.0: amdgpu: [gfxhub0] no-retry page fault (src_id:0 ring:24 vmid:3 pasid:1)";
     let soft = "amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, but soft recovered";
@@ -244,14 +244,18 @@ fn what_gpus_recover_from_counts_when_it_comes_often() {
 
 #[test]
 fn every_kind_has_one_name_and_rules_speak_of_names_that_events_have() {
-    for (n, news) in NEWS.iter().enumerate() {
-        let same = |other: &News| other.kind == news.kind || other.event == news.event;
-        assert_eq!(NEWS.iter().position(same), Some(n));
+    for (n, kind_facts) in KINDS.iter().enumerate() {
+        let same =
+            |other: &KindFacts| other.kind == kind_facts.kind || other.event == kind_facts.event;
+        assert_eq!(KINDS.iter().position(same), Some(n));
     }
     for rule in rules::rules(&Config::parse("{}").unwrap()) {
         let names = std::iter::once(rule.event).chain(rule.ended_by.iter().copied());
         for name in names {
-            assert!(NEWS.iter().any(|news| news.event == name), "{name}");
+            assert!(
+                KINDS.iter().any(|kind_facts| kind_facts.event == name),
+                "{name}"
+            );
         }
     }
 }

@@ -36,11 +36,11 @@ fn looks_past_the_switch_of_the_board() {
     let link = of(&tree, GPU).unwrap().unwrap();
     let expected = Link {
         end: "0000:0a:00.0".into(),
-        now: Ability {
+        now: LinkRate {
             generation: Some(3),
             width: Some(8),
         },
-        best: Ability {
+        best: LinkRate {
             generation: Some(4),
             width: Some(16),
         },
@@ -50,7 +50,7 @@ fn looks_past_the_switch_of_the_board() {
     // A virtual port can do anything.
     let virtual_port = device(tree, "0000:00:03.1", "0x1b36", "8.0 GT/s PCIex8", full);
     let link = of(&virtual_port, GPU).unwrap().unwrap();
-    assert_eq!(link.best, Ability::default());
+    assert_eq!(link.best, LinkRate::default());
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn what_is_not_there() {
     let link = of(&alone, GPU).unwrap().unwrap();
     assert_eq!(
         (link.now, link.best),
-        (Ability::default(), Ability::default())
+        (LinkRate::default(), LinkRate::default())
     );
     let vendor = format!("{DEVICES}/0000:00:03.1/vendor");
     let denied = alone.fails(

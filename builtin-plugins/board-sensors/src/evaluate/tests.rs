@@ -16,10 +16,10 @@ fn twice(config: &str, lines: &str) -> (Health, String, Vec<String>) {
         &config,
         &sensors,
         |_| None,
-        &Hot::default(),
+        &CriticalSensors::default(),
         &Memory::default(),
     );
-    let hot = Hot::restore(Some(&hot.save("b-1")), "b-1");
+    let hot = CriticalSensors::restore(Some(&hot.save("b-1")), "b-1");
     let (second, ..) = judge(&context, &config, &sensors, device, &hot, &memory);
     let events = first.events.iter().chain(&second.events);
     let names = events.map(|event| event.name.clone()).collect();
@@ -145,18 +145,24 @@ fn one_reading_alone_is_no_verdict() {
         &config,
         &sensors,
         |_| None,
-        &Hot::default(),
+        &CriticalSensors::default(),
         &Memory::default(),
     );
     assert_eq!(report.states[0].health, Health::Healthy);
-    assert_eq!(Hot::restore(Some(&hot.save("b-1")), "b-2"), Hot::default());
-    assert_eq!(Hot::restore(Some("x"), "b-1"), Hot::default());
+    assert_eq!(
+        CriticalSensors::restore(Some(&hot.save("b-1")), "b-2"),
+        CriticalSensors::default()
+    );
+    assert_eq!(
+        CriticalSensors::restore(Some("x"), "b-1"),
+        CriticalSensors::default()
+    );
     let (report, ..) = judge(
         &context,
         &config,
         &[],
         |_| None,
-        &Hot::default(),
+        &CriticalSensors::default(),
         &Memory::default(),
     );
     assert!(!report.supported);

@@ -19,9 +19,9 @@ pub enum DeviceClass {
     Pci,
 }
 
-/// One kind.
+/// How lines of one kind are stored.
 #[derive(Debug)]
-pub struct News {
+pub struct KindFacts {
     /// Which.
     pub kind: Kind,
     /// Name of its event.
@@ -32,8 +32,8 @@ pub struct News {
     pub entry: &'static Entry,
 }
 
-const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
-    News {
+const fn kind_facts(kind: Kind, class: DeviceClass, entry: &'static Entry) -> KindFacts {
+    KindFacts {
         kind,
         event: entry.name,
         class,
@@ -44,46 +44,46 @@ const fn news(kind: Kind, class: DeviceClass, entry: &'static Entry) -> News {
 use DeviceClass::{Gpu, Network, Pci};
 
 /// All kinds.
-pub static NEWS: [News; 25] = [
-    news(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
-    news(
+pub static KINDS: [KindFacts; 25] = [
+    kind_facts(Kind::ProbeFailed, Pci, &patterns::DRIVER_PROBE_FAILED),
+    kind_facts(
         Kind::MlxCompromised,
         Network,
         &patterns::MLX5_HEALTH_COMPROMISED,
     ),
-    news(Kind::MlxFatal, Network, &patterns::MLX5_FATAL_ERROR),
-    news(Kind::MlxIssue, Network, &patterns::MLX5_HEALTH_ISSUE),
-    news(Kind::MlxWarning, Network, &patterns::MLX5_HEALTH_WARNING),
-    news(Kind::MlxHot, Network, &patterns::MLX5_HIGH_TEMPERATURE),
-    news(Kind::MlxNotice, Network, &patterns::MLX5_HEALTH_NOTICE),
-    news(
+    kind_facts(Kind::MlxFatal, Network, &patterns::MLX5_FATAL_ERROR),
+    kind_facts(Kind::MlxIssue, Network, &patterns::MLX5_HEALTH_ISSUE),
+    kind_facts(Kind::MlxWarning, Network, &patterns::MLX5_HEALTH_WARNING),
+    kind_facts(Kind::MlxHot, Network, &patterns::MLX5_HIGH_TEMPERATURE),
+    kind_facts(Kind::MlxNotice, Network, &patterns::MLX5_HEALTH_NOTICE),
+    kind_facts(
         Kind::MlxRecoveryFailed,
         Network,
         &patterns::MLX5_RECOVERY_FAILED,
     ),
-    news(Kind::MlxRecovered, Network, &patterns::MLX5_RECOVERED),
-    news(
+    kind_facts(Kind::MlxRecovered, Network, &patterns::MLX5_RECOVERED),
+    kind_facts(
         Kind::MlxCommandTimeout,
         Network,
         &patterns::MLX5_COMMAND_TIMEOUT,
     ),
-    news(Kind::NvidiaInitFailed, Gpu, &patterns::NVIDIA_INIT_FAILED),
-    news(Kind::NvidiaOffBus, Gpu, &patterns::NVIDIA_FALLEN_OFF_BUS),
-    news(Kind::NvidiaGspTimeout, Gpu, &patterns::NVIDIA_GSP_TIMEOUT),
-    news(Kind::NvidiaBootFailed, Gpu, &patterns::NVIDIA_BOOT_FAILED),
-    news(Kind::NvidiaUvmFatal, Gpu, &patterns::NVIDIA_UVM_FATAL),
-    news(
+    kind_facts(Kind::NvidiaInitFailed, Gpu, &patterns::NVIDIA_INIT_FAILED),
+    kind_facts(Kind::NvidiaOffBus, Gpu, &patterns::NVIDIA_FALLEN_OFF_BUS),
+    kind_facts(Kind::NvidiaGspTimeout, Gpu, &patterns::NVIDIA_GSP_TIMEOUT),
+    kind_facts(Kind::NvidiaBootFailed, Gpu, &patterns::NVIDIA_BOOT_FAILED),
+    kind_facts(Kind::NvidiaUvmFatal, Gpu, &patterns::NVIDIA_UVM_FATAL),
+    kind_facts(
         Kind::NvidiaResetRequired,
         Gpu,
         &patterns::NVIDIA_RESET_REQUIRED,
     ),
-    news(Kind::NvidiaLocked, Gpu, &patterns::NVIDIA_GPU_LOCKED),
-    news(Kind::NvidiaMismatch, Gpu, &patterns::NVIDIA_API_MISMATCH),
-    news(Kind::NvidiaConflict, Gpu, &patterns::NVIDIA_DRIVER_CONFLICT),
-    news(Kind::NouveauFault, Gpu, &patterns::NOUVEAU_FAULT),
-    news(Kind::TxTimeout, Network, &patterns::NETDEV_TX_TIMEOUT),
-    news(Kind::SlotLost, Pci, &patterns::PCIE_SLOT_LINK_DOWN),
-    news(Kind::SlotPower, Pci, &patterns::PCIE_SLOT_POWER_FAULT),
-    news(Kind::Inaccessible, Pci, &patterns::PCI_DEVICE_INACCESSIBLE),
-    news(Kind::IommuFault, Pci, &patterns::IOMMU_FAULT),
+    kind_facts(Kind::NvidiaLocked, Gpu, &patterns::NVIDIA_GPU_LOCKED),
+    kind_facts(Kind::NvidiaMismatch, Gpu, &patterns::NVIDIA_API_MISMATCH),
+    kind_facts(Kind::NvidiaConflict, Gpu, &patterns::NVIDIA_DRIVER_CONFLICT),
+    kind_facts(Kind::NouveauFault, Gpu, &patterns::NOUVEAU_FAULT),
+    kind_facts(Kind::TxTimeout, Network, &patterns::NETDEV_TX_TIMEOUT),
+    kind_facts(Kind::SlotLost, Pci, &patterns::PCIE_SLOT_LINK_DOWN),
+    kind_facts(Kind::SlotPower, Pci, &patterns::PCIE_SLOT_POWER_FAULT),
+    kind_facts(Kind::Inaccessible, Pci, &patterns::PCI_DEVICE_INACCESSIBLE),
+    kind_facts(Kind::IommuFault, Pci, &patterns::IOMMU_FAULT),
 ];

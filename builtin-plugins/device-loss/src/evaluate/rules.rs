@@ -8,7 +8,7 @@ use crate::patterns;
 
 /// The rules. `nouveau` says whether that driver has devices.
 pub fn rules(config: &Config, nouveau: bool) -> Vec<Rule> {
-    // What a device can recover from: news when it comes often.
+    // What a device can recover from: it is reported when it comes often.
     let often = |entry: &Entry| Rule {
         at_least: config.repeat_threshold,
         remember_ms: config.window_ms(),

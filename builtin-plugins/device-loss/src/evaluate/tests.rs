@@ -90,7 +90,7 @@ fn an_ordinary_machine_has_nothing_to_watch() {
         some.states[0].reason,
         "no device is lost (nvidia 8, mlx5_core 2)"
     );
-    assert_eq!(some.metrics.len(), NEWS.len());
+    assert_eq!(some.metrics.len(), KINDS.len());
 }
 
 #[test]
@@ -143,14 +143,19 @@ fn slots_and_iommus_are_news_only() {
 
 #[test]
 fn every_kind_has_one_name_and_rules_speak_of_names_that_events_have() {
-    for (n, news) in NEWS.iter().enumerate() {
-        let same = |other: &kinds::News| other.kind == news.kind || other.event == news.event;
-        assert_eq!(NEWS.iter().position(same), Some(n));
+    for (n, kind_facts) in KINDS.iter().enumerate() {
+        let same = |other: &kinds::KindFacts| {
+            other.kind == kind_facts.kind || other.event == kind_facts.event
+        };
+        assert_eq!(KINDS.iter().position(same), Some(n));
     }
     for rule in rules::rules(&Config::default(), true) {
         let names = std::iter::once(rule.event).chain(rule.ended_by.iter().copied());
         for name in names {
-            assert!(NEWS.iter().any(|news| news.event == name), "{name}");
+            assert!(
+                KINDS.iter().any(|kind_facts| kind_facts.event == name),
+                "{name}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use gpud_sdk::types::SizeInfo;
 use proptest::prelude::*;
 
-fn read(name: &str, [threshold, background, waiting]: [&str; 3]) -> Result<Values, Unread> {
+fn read(name: &str, [threshold, background, waiting]: [&str; 3]) -> Result<Values, NumbersError> {
     let file = |path: &str| match path.rsplit_once('/') {
         Some((_, "congestion_threshold")) => Ok(threshold.to_owned()),
         Some((_, "max_background")) => Ok(background.to_owned()),
@@ -73,7 +73,7 @@ fn what_is_wrong_is_named() {
         ),
         ("42", ["9", "12", "99999999999999999999"], "is no number"),
     ] {
-        let Err(Unread::Failed(error)) = read(name, files) else {
+        let Err(NumbersError::Failed(error)) = read(name, files) else {
             panic!("{name} {files:?}");
         };
         assert!(error.contains(expected), "{error}");
@@ -82,7 +82,7 @@ fn what_is_wrong_is_named() {
 
 #[test]
 fn an_empty_file_is_one_of_a_filesystem_that_was_unmounted() {
-    assert_eq!(read("42", ["9\n", "12\n", ""]), Err(Unread::Gone));
+    assert_eq!(read("42", ["9\n", "12\n", ""]), Err(NumbersError::Gone));
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn sources_that_do_not_answer() {
         limit: 64,
     });
     for (error, expected) in [
-        (AccessError::NotFound("x".into()), Unread::Gone),
-        (AccessError::Denied("x".into()), Unread::Denied),
+        (AccessError::NotFound("x".into()), NumbersError::Gone),
+        (AccessError::Denied("x".into()), NumbersError::Denied),
         (
             too_large,
-            Unread::Failed("waiting: 4096 is more than the limit of 64".into()),
+            NumbersError::Failed("waiting: 4096 is more than the limit of 64".into()),
         ),
     ] {
         let connection = Connection::read("42", |_| Err(error.clone()));

@@ -37,7 +37,7 @@ fn connection(
     }
 }
 
-fn unread(name: &str, why: Unread) -> Connection {
+fn unread(name: &str, why: NumbersError) -> Connection {
     Connection {
         name: name.into(),
         values: Err(why),

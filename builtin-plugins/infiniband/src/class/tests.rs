@@ -172,7 +172,7 @@ fn a_healthy_machine() {
     assert_eq!(port.counters, [Some(0); 7]);
     assert_eq!(
         port.about,
-        About {
+        DeviceFacts {
             board_id: "MT_0000000838".into(),
             firmware: "28.41.1000".into(),
             hca_type: "MT4129".into(),
@@ -317,7 +317,7 @@ fn facts_of_a_device_do_not_matter() {
     map.break_file("mlx5_4/fw_ver", timed_out("mlx5_4/fw_ver"));
     let class = load(&map, &[]);
     assert!(class.ports.iter().all(|port| port.is_good(400)));
-    assert_eq!(class.ports[3].about, About::default());
+    assert_eq!(class.ports[3].about, DeviceFacts::default());
 }
 
 #[test]

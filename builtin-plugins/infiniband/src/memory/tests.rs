@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::class::{About, COUNTERS, Link};
+use crate::class::{COUNTERS, DeviceFacts, Link};
 use crate::config::MAX_OUTAGES;
 
 fn port(device: &str, number: u32, state: &str, link_downed: u64) -> Port {
@@ -19,7 +19,7 @@ fn port(device: &str, number: u32, state: &str, link_downed: u64) -> Port {
         }),
         counters,
         refuses_counters: true,
-        about: About::default(),
+        about: DeviceFacts::default(),
     }
 }
 

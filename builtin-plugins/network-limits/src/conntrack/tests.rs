@@ -40,7 +40,7 @@ fn what_was_dropped_for_want_of_an_entry() {
         // A counter that restarted.
         ((5, 5), (0, 0), 0),
     ] {
-        let before = Before {
+        let before = PreviousCounters {
             drops: before.0,
             failed: before.1,
         };
@@ -50,16 +50,16 @@ fn what_was_dropped_for_want_of_an_entry() {
             drops: Some(now.0),
             failed: Some(now.1),
         };
-        let before = Before::restore(&before.save("b"), "b");
+        let before = PreviousCounters::restore(&before.save("b"), "b");
         assert!(before.is_some());
         assert_eq!(table.new_drops(before), expected, "{now:?}");
     }
-    let other = Before {
+    let other = PreviousCounters {
         drops: 1,
         failed: 1,
     };
-    assert_eq!(Before::restore(&other.save("b"), "c"), None);
-    assert_eq!(Before::restore("b 5", "b"), None);
+    assert_eq!(PreviousCounters::restore(&other.save("b"), "c"), None);
+    assert_eq!(PreviousCounters::restore("b 5", "b"), None);
 }
 
 proptest! {

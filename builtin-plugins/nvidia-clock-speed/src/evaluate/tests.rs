@@ -7,7 +7,7 @@ use gpud_sdk::{AccessError, Health};
 const FULL: Reading = Reading {
     graphics: Some(1980),
     memory: Some(2619),
-    held_back: HeldBack::new(),
+    held_back: ThrottleTimes::new(),
 };
 
 #[test]

@@ -266,7 +266,7 @@ fn what_cannot_be_read_is_said() {
     let failed = failing(TRYING_MODE, other());
     let report = evaluate(
         &context(),
-        &SeenNow {
+        &GpuReadings {
             product: String::new(),
             gpus: vec![failed],
         },

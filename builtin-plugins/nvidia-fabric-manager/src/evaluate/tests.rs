@@ -13,8 +13,8 @@ fn fabric(state: u8) -> Option<Fabric> {
     })
 }
 
-fn on(product: &str, fabrics: Vec<Option<Fabric>>) -> SeenNow<Option<Fabric>> {
-    SeenNow {
+fn on(product: &str, fabrics: Vec<Option<Fabric>>) -> GpuReadings<Option<Fabric>> {
+    GpuReadings {
         product: product.into(),
         ..seen(fabrics)
     }
@@ -50,7 +50,7 @@ fn stopped() -> Node {
     }
 }
 
-fn judge(seen: &SeenNow<Option<Fabric>>, node: &Node) -> Report {
+fn judge(seen: &GpuReadings<Option<Fabric>>, node: &Node) -> Report {
     evaluate(&context(), Config::default(), seen, node)
 }
 

@@ -93,7 +93,7 @@ fn trouble() {
         assert_eq!(actions(&report).1, []);
         assert_eq!(metrics(&report).len(), 1);
     }
-    let gone = SeenNow {
+    let gone = GpuReadings {
         product: String::new(),
         gpus: vec![lost(0)],
     };

@@ -250,7 +250,7 @@ fn what_cannot_be_read_is_said() {
         assert_eq!(actions(&report).1.first(), action.as_ref());
     }
     // All of them: nobody says that it is not supported.
-    let machine = SeenNow {
+    let machine = GpuReadings {
         product: String::new(),
         gpus: vec![failing(0, other())],
     };

@@ -45,15 +45,15 @@ fn mig(reading: Reading) -> Reading {
     }
 }
 
-fn on(product: &str, readings: Vec<Reading>) -> SeenNow<Reading> {
-    SeenNow {
+fn on(product: &str, readings: Vec<Reading>) -> GpuReadings<Reading> {
+    GpuReadings {
         product: product.into(),
         ..seen(readings)
     }
 }
 
 /// All pairs with these answers, in order; `None` when there are no more.
-fn ways(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Vec<Pair> {
+fn ways(seen: &GpuReadings<Reading>, statuses: &[Option<u32>]) -> Vec<Pair> {
     let mut pairs = crate::reading::pairs(&seen.gpus, |_| Vec::new());
     for (pair, status) in pairs.iter_mut().zip(statuses) {
         pair.status = *status;
@@ -61,7 +61,7 @@ fn ways(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Vec<Pair> {
     pairs
 }
 
-fn judge_with(config: Config, seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Report {
+fn judge_with(config: Config, seen: &GpuReadings<Reading>, statuses: &[Option<u32>]) -> Report {
     evaluate(
         &context(),
         &config,
@@ -73,7 +73,7 @@ fn judge_with(config: Config, seen: &SeenNow<Reading>, statuses: &[Option<u32>])
     )
 }
 
-fn default(seen: &SeenNow<Reading>, statuses: &[Option<u32>]) -> Report {
+fn default(seen: &GpuReadings<Reading>, statuses: &[Option<u32>]) -> Report {
     judge_with(Config::default(), seen, statuses)
 }
 

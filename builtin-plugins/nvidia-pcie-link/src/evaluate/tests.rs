@@ -152,7 +152,7 @@ fn a_reboot_and_a_gpu_that_does_not_answer() {
         "counted from the start"
     );
     let silent = || AccessError::Other("x: Unknown Error".into());
-    let nobody = SeenNow {
+    let nobody = GpuReadings {
         gpus: Vec::new(),
         ..seen([])
     };

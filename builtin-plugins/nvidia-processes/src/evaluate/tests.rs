@@ -1,5 +1,5 @@
 use super::*;
-use crate::container::Home;
+use crate::container::ContainerIds;
 use gpud_builtin_nvidia_common::testing::{
     GPU_0, GPU_1, actions, and, context, data, gpu, metrics, only_state, seen,
 };
@@ -17,7 +17,7 @@ fn process(pid: u32) -> Process {
             arguments: vec!["python3".into(), "train.py".into()],
             bad_variables: [("CUDA_PROFILE", "1".to_owned())].into(),
             created: 1_740_801_234,
-            home: Home::default(),
+            home: ContainerIds::default(),
         },
     }
 }
@@ -83,7 +83,7 @@ fn processes_by_gpu() {
 #[test]
 fn containers_and_pods_are_named() {
     let mut contained = process(42);
-    contained.facts.home = Home {
+    contained.facts.home = ContainerIds {
         container: Some("c0ffee".into()),
         pod: Some("0f1e".into()),
     };

@@ -59,7 +59,7 @@ fn trouble_with_one_does_not_hide_the_other() {
 fn nothing_read() {
     let report = evaluate(
         &context(),
-        &SeenNow {
+        &GpuReadings {
             product: String::new(),
             gpus: vec![lost(0)],
         },

@@ -64,7 +64,7 @@ impl Machine {
             is_turn_of_first: true,
             wait_channels: Vec::new(),
             open_files: Ok(vec![fds(Ok(1)), fds(Ok(2))]),
-            elsewhere: Elsewhere::default(),
+            elsewhere: OtherProcesses::default(),
             file_nr: Ok("1184\t0\t1000\n".into()),
             file_max: Ok("1000\n".into()),
             pid_max: Ok("32768\n".into()),
@@ -249,11 +249,11 @@ fn boot_time_from_uptime_when_the_host_does_not_know_it() {
 fn processes_whose_turn_it_is_not_count_as_they_were_seen() {
     let mut machine = Machine::new(&[]);
     let report = machine.judge(|inputs| {
-        inputs.elsewhere = Elsewhere {
+        inputs.elsewhere = OtherProcesses {
             total: 860_000,
             zombies: 5,
             open_files: 7,
-            ..Elsewhere::default()
+            ..OtherProcesses::default()
         };
     });
     assert_eq!(

@@ -31,7 +31,7 @@ fn files(count: u32, turn: &SweepPart) -> Vec<EntryCount> {
 }
 
 /// One check of the schedule: whose turn it was, what is known of the others, and how many were looked at and counted.
-fn look(sweep: &mut Sweep, count: u32, now: u64) -> (SweepPart, Elsewhere, usize, usize) {
+fn look(sweep: &mut Sweep, count: u32, now: u64) -> (SweepPart, OtherProcesses, usize, usize) {
     let now = NOW + now;
     let turn = sweep.turn();
     let seen = states(count, &turn);

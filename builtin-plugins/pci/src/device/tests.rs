@@ -99,8 +99,8 @@ fn what_is_known_of_acs() {
         (Ok(vec![0; 256]), false, true),
         (Ok(vec![0; 64]), false, false),
         (Ok(vec![]), false, false),
-        (Err(Asleep::Suspended), false, true),
-        (Err(Asleep::Unread("x".into())), false, false),
+        (Err(NoConfigSpace::Suspended), false, true),
+        (Err(NoConfigSpace::Unread("x".into())), false, false),
     ] {
         device.config = config;
         let control = device.control();

@@ -138,7 +138,7 @@ fn verdicts() {
     }
 }
 
-fn silent(silence: Silence) -> Result<Health, UnknownHealth> {
+fn silent(silence: NoHealthReason) -> Result<Health, UnknownHealth> {
     Err(UnknownHealth {
         silence,
         why: "why".to_owned(),
@@ -162,7 +162,7 @@ fn a_disk_is_named_so_that_it_can_be_found() {
 
 #[test]
 fn unreadable_is_never_healthy() {
-    let (found, said, events) = run("{}", &[silent(Silence::Unread)]);
+    let (found, said, events) = run("{}", &[silent(NoHealthReason::Unread)]);
     assert_eq!(
         (found, events),
         (Verdict::Degraded, vec!["disk_smart_unreadable".to_owned()])
@@ -172,16 +172,19 @@ fn unreadable_is_never_healthy() {
         "nvme0 cannot be asked for its health (why). See what smartctl -a says of it."
     );
     // It reported its health before.
-    let (found, ..) = run("{}", &[Ok(fine()), silent(Silence::Nothing)]);
+    let (found, ..) = run("{}", &[Ok(fine()), silent(NoHealthReason::Nothing)]);
     assert_eq!(found, Verdict::Degraded);
-    let (found, said, events) = run("{}", &[silent(Silence::Asleep)]);
+    let (found, said, events) = run("{}", &[silent(NoHealthReason::Asleep)]);
     assert_eq!((found, events.len()), (Verdict::Healthy, 0));
     assert_eq!(
         said,
         "0 of 1 disks are in good health; 1 asleep and not asked"
     );
     let ignored = r#"{"ignored_devices":["nvme0"]}"#;
-    assert_eq!(run(ignored, &[silent(Silence::Unread)]).0, Verdict::Healthy);
+    assert_eq!(
+        run(ignored, &[silent(NoHealthReason::Unread)]).0,
+        Verdict::Healthy
+    );
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn disks_without_a_health_are_not_watched() {
     };
     let context = test_context("disk-smart", 1_000);
     let config = Config::parse("{}").unwrap();
-    let none = [answer("sda", silent(Silence::Nothing))];
+    let none = [answer("sda", silent(NoHealthReason::Nothing))];
     let judged = |answers: &[Answer]| {
         let mut counters = Counters::default();
         let (report, _) = judge(
@@ -245,13 +248,20 @@ fn a_failing_disk_that_falls_silent_is_not_well() {
         passed: Some(false),
         ..fine()
     };
-    for silence in [Silence::Asleep, Silence::Nothing, Silence::Unread] {
+    for silence in [
+        NoHealthReason::Asleep,
+        NoHealthReason::Nothing,
+        NoHealthReason::Unread,
+    ] {
         let (found, said, events) = run("{}", &[Ok(failing.clone()), silent(silence)]);
         assert_eq!(found, Verdict::Unhealthy, "{silence:?}");
         assert!(said.starts_with("nvme0 reported that it was failing when it last answered"));
         assert!(!events.contains(&"disk_smart_failing_cleared".to_owned()));
     }
-    let (found, _, events) = run("{}", &[Ok(failing), silent(Silence::Asleep), Ok(fine())]);
+    let (found, _, events) = run(
+        "{}",
+        &[Ok(failing), silent(NoHealthReason::Asleep), Ok(fine())],
+    );
     assert_eq!(
         (found, events.last().map(String::as_str)),
         (Verdict::Healthy, Some("disk_smart_failing_cleared"))
@@ -279,7 +289,7 @@ fn new_errors_are_events() {
     // Each growth is an event; a day without any ends the finding.
     let (_, said, events) = run("{}", &[with(7), with(9), with(9), with(12)]);
     assert_eq!((said.contains(": 5 new errors"), events.len()), (true, 2));
-    let silent = silent(Silence::Asleep);
+    let silent = silent(NoHealthReason::Asleep);
     let (found, ..) = run("{}", &[with(7), with(9), silent]);
     assert_eq!(found, Verdict::Degraded);
     serde_json::from_str::<serde_json::Value>(SCHEMA).unwrap();

@@ -151,49 +151,49 @@ fn silences() {
     for (text, expected) in [
         (
             message("Smartctl open device: /dev/nvme9 failed: Permission denied"),
-            Silence::Unread,
+            NoHealthReason::Unread,
         ),
         (
             message("/dev/vda: Unable to detect device type"),
-            Silence::Nothing,
+            NoHealthReason::Nothing,
         ),
         (
             message("Smartctl open device: /dev/sda failed: No such device or address"),
-            Silence::Nothing,
+            NoHealthReason::Nothing,
         ),
         (
             message("/dev/sdb: Unknown USB bridge [0x0781:0x5581 (0x100)]"),
-            Silence::Nothing,
+            NoHealthReason::Nothing,
         ),
         (
             message(
                 "Smartctl open device: /dev/sda failed: DELL or MegaRaid controller, please try adding '-d megaraid,N'",
             ),
-            Silence::Nothing,
+            NoHealthReason::Nothing,
         ),
         (
             message("Device is in STANDBY mode, exit(2)"),
-            Silence::Asleep,
+            NoHealthReason::Asleep,
         ),
         (
             message("Device is in STANDBY (OS) mode, exit(2)"),
-            Silence::Asleep,
+            NoHealthReason::Asleep,
         ),
         (
             r#"{"smart_support":{"available":false}}"#.to_owned(),
-            Silence::Nothing,
+            NoHealthReason::Nothing,
         ),
         (
             r#"{"smart_support":{"available":true,"enabled":false}}"#.to_owned(),
-            Silence::Nothing,
+            NoHealthReason::Nothing,
         ),
         (
             r#"{"smart_support":{"available":true,"enabled":true}}"#.to_owned(),
-            Silence::Unread,
+            NoHealthReason::Unread,
         ),
         (
             "=======> UNRECOGNIZED OPTION: json=c".to_owned(),
-            Silence::Unread,
+            NoHealthReason::Unread,
         ),
     ] {
         assert!(smartctl(&text).is_err());

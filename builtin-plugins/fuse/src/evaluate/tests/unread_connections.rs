@@ -7,7 +7,7 @@ fn what_cannot_be_listed_is_unknown_and_forgets_nothing() {
     let mut memory = Memory::default();
     memory.0.insert(
         42,
-        Over {
+        ExceededThresholds {
             congested: true,
             background: false,
         },
@@ -45,11 +45,11 @@ fn what_cannot_be_listed_is_unknown_and_forgets_nothing() {
 
 #[test]
 fn one_bad_connection_does_not_hide_the_others() {
-    let failed = |text: &str| Unread::Failed(text.into());
+    let failed = |text: &str| NumbersError::Failed(text.into());
     let report = first(vec![
         unread("abc", failed("\"abc\" is no device number")),
         connection(42, 10, 100, 10),
-        unread("50", Unread::Gone),
+        unread("50", NumbersError::Gone),
     ]);
     assert_eq!(
         short(&report),
@@ -74,8 +74,8 @@ fn one_bad_connection_does_not_hide_the_others() {
 fn without_root_others_connections_are_reported_and_not_blamed() {
     let report = first(vec![
         connection(42, 9, 12, 0),
-        unread("50", Unread::Denied),
-        unread("51", Unread::Denied),
+        unread("50", NumbersError::Denied),
+        unread("51", NumbersError::Denied),
     ]);
     assert_eq!(
         short(&report),

@@ -38,7 +38,7 @@ fn gpus_in_trouble() {
         assert_eq!(short(&report), (Health::Unhealthy, reason, action));
         assert!(data(&report).contains(GPU_0));
     }
-    let nothing = SeenNow {
+    let nothing = GpuReadings {
         product: H100.into(),
         gpus: vec![lost(0), lost(1)],
     };

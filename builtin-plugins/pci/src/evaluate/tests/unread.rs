@@ -24,9 +24,9 @@ fn without_root_it_is_said() {
     let mut short_space = port("0000:3a:01.0", 0x1d);
     short_space.config = Ok(vec![0; 64]);
     let mut unread = port("0000:3a:02.0", 0x1d);
-    unread.config = Err(Asleep::Unread("/x: permission denied".into()));
+    unread.config = Err(NoConfigSpace::Unread("/x: permission denied".into()));
     let mut asleep = port("0000:3a:03.0", 0x1d);
-    asleep.config = Err(Asleep::Suspended);
+    asleep.config = Err(NoConfigSpace::Suspended);
     let report = check(
         &context(),
         &metal(vec![short_space.clone(), unread.clone(), asleep.clone()]),
