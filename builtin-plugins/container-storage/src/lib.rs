@@ -33,5 +33,5 @@ gpud_sdk::member!("container-storage" => ContainerStorage: Descriptor::new(
     "Room for images, layers and volumes of containers",
 )
 .metric(evaluate::SIZE, "Size of the filesystem that holds the folder (bytes), by owner and path")
-.metric(evaluate::AVAILABLE, "FolderSpace that is left on it (bytes), by owner and path")
+.metric(evaluate::AVAILABLE, "Room that is left on it (bytes), by owner and path")
 .config_schema(SCHEMA));
