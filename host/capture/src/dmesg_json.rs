@@ -100,7 +100,7 @@ impl Object {
     fn field(&mut self, line: &[u8]) -> Option<()> {
         let mut scan = Scan(line.strip_suffix(b",").unwrap_or(line));
         scan.literal(b"\"")?;
-        let key = scan.while_(|byte| byte != b'"');
+        let key = scan.take_while(|byte| byte != b'"');
         scan.literal(b"\":")?;
         scan.spaces();
         match key {
@@ -125,7 +125,7 @@ fn string(mut scan: Scan) -> Option<Vec<u8>> {
     scan.literal(b"\"")?;
     let mut out = Vec::with_capacity(scan.0.len());
     loop {
-        out.extend_from_slice(scan.while_(|byte| !matches!(byte, b'"' | b'\\')));
+        out.extend_from_slice(scan.take_while(|byte| !matches!(byte, b'"' | b'\\')));
         if scan.maybe(b"\"") {
             return scan.0.is_empty().then_some(out);
         }

@@ -342,7 +342,7 @@ fn date_and_time(word: &[u8]) -> Option<(Date, CalendarTime)> {
 /// Seconds, milliseconds, microseconds or nanoseconds since 1970, in milliseconds.
 fn unix(word: &[u8]) -> Option<u64> {
     let mut scan = Scan(word);
-    let digits = scan.while_(|byte| byte.is_ascii_digit());
+    let digits = scan.take_while(|byte| byte.is_ascii_digit());
     let number: u64 = str::from_utf8(digits).ok()?.parse().ok()?;
     if scan.maybe(b".") {
         scan.fraction(100)?;

@@ -89,7 +89,7 @@ pub(super) fn word(word: &[u8]) -> Option<u8> {
 
 /// A name, filled up with spaces, and a colon.
 fn padded<'a>(scan: &mut Scan<'a>) -> Option<&'a [u8]> {
-    let name = scan.while_(|byte| byte.is_ascii_alphanumeric());
+    let name = scan.take_while(|byte| byte.is_ascii_alphanumeric());
     scan.spaces();
     scan.literal(b":")?;
     Some(name)

@@ -169,14 +169,14 @@ impl<'z> Reader<'z> {
             dmesg_json::DocumentStep::Message(message) => return self.push(message),
         }
         match line::read(trimmed, &mut self.context) {
-            Line::Unknown => self.take_uncommon(line, trimmed, indent),
+            Line::Unknown => self.take_other_format(line, trimmed, indent),
             message => self.put(message),
         }
     }
 
     /// Takes a line of no common format: by what it says itself, then as a further line of the one before, then by the
     /// shape of its prefix.
-    fn take_uncommon(
+    fn take_other_format(
         &mut self,
         line: &[u8],
         trimmed: &[u8],

@@ -23,11 +23,11 @@ impl<'a> Scan<'a> {
 
     /// Takes spaces, as many as there are.
     pub fn spaces(&mut self) {
-        self.while_(|byte| byte == b' ');
+        self.take_while(|byte| byte == b' ');
     }
 
     /// Takes bytes as long as they are such.
-    pub fn while_(&mut self, such: impl Fn(u8) -> bool) -> &'a [u8] {
+    pub fn take_while(&mut self, such: impl Fn(u8) -> bool) -> &'a [u8] {
         let end = self.0.iter().position(|&byte| !such(byte));
         let (taken, rest) = self.0.split_at(end.unwrap_or(self.0.len()));
         self.0 = rest;
@@ -36,7 +36,7 @@ impl<'a> Scan<'a> {
 
     /// Takes what stands before the next space, and that space.
     pub fn word(&mut self) -> &'a [u8] {
-        let word = self.while_(|byte| byte != b' ');
+        let word = self.take_while(|byte| byte != b' ');
         self.maybe(b" ");
         word
     }
@@ -59,7 +59,7 @@ impl<'a> Scan<'a> {
 
     /// Takes a decimal number of any length.
     pub fn number(&mut self) -> Option<u64> {
-        let digits = self.while_(|byte| byte.is_ascii_digit());
+        let digits = self.take_while(|byte| byte.is_ascii_digit());
         str::from_utf8(digits).ok()?.parse().ok()
     }
 
@@ -74,7 +74,7 @@ impl<'a> Scan<'a> {
 
     /// Takes a decimal fraction; its first digit is worth `unit`.
     pub fn fraction(&mut self, mut unit: u64) -> Option<u64> {
-        let digits = self.while_(|byte| byte.is_ascii_digit());
+        let digits = self.take_while(|byte| byte.is_ascii_digit());
         let mut value = 0;
         for digit in digits {
             value += u64::from(digit - b'0') * unit;

@@ -249,7 +249,7 @@ impl Component {
     }
 
     /// Stores an event of the daemon's own about this component.
-    pub async fn tell(&self, services: &Services, event: Event) {
+    pub async fn store_event(&self, services: &Services, event: Event) {
         let stored =
             commit::events_and_state(services, &self.name, vec![event], Default::default());
         if let Err(error) = stored.await {

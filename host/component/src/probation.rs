@@ -32,7 +32,7 @@ pub struct Probation {
     progress: Mutex<Progress>,
     /// Whether there is a previous version.
     can_return: bool,
-    tell: Box<dyn Fn(Verdict) + Send + Sync>,
+    on_verdict: Box<dyn Fn(Verdict) + Send + Sync>,
     stays: CancellationToken,
 }
 
@@ -59,7 +59,7 @@ impl Probation {
     pub fn new(
         components: impl IntoIterator<Item = String>,
         can_return: bool,
-        tell: impl Fn(Verdict) + Send + Sync + 'static,
+        on_verdict: impl Fn(Verdict) + Send + Sync + 'static,
     ) -> Self {
         let wanted = components.into_iter().map(|name| (name, CHECKS));
         Self {
@@ -69,7 +69,7 @@ impl Probation {
                 stage: ProbationStage::Trying,
             }),
             can_return,
-            tell: Box::new(tell),
+            on_verdict: Box::new(on_verdict),
             stays: CancellationToken::new(),
         }
     }
@@ -103,7 +103,7 @@ impl Probation {
                 if all && progress.stage == ProbationStage::Trying {
                     progress.stage = ProbationStage::Worked;
                     drop(progress);
-                    (self.tell)(Verdict::Worked);
+                    (self.on_verdict)(Verdict::Worked);
                 }
                 false
             }
@@ -148,7 +148,7 @@ impl Probation {
         drop(progress);
         if !again {
             let component = component.to_owned();
-            (self.tell)(Verdict::Failed { component, reason });
+            (self.on_verdict)(Verdict::Failed { component, reason });
         }
         true
     }

@@ -97,7 +97,7 @@ impl Exports {
                     self.any.send_replace(!running.is_empty());
                     drop(running);
                     if let Some(old) = old {
-                        say_what_is_left(&old);
+                        log_undelivered(&old);
                     }
                 }
             }
@@ -249,7 +249,7 @@ impl Exports {
 }
 
 /// Logs how many records are left of an export that ends.
-fn say_what_is_left(old: &RunningExport) {
+fn log_undelivered(old: &RunningExport) {
     let view = old.status.view();
     let name = &old.config.name;
     if view.queued > 0 {

@@ -208,7 +208,7 @@ impl Plugins {
                 if let Some(probation) = current.and_then(|current| current.probation) {
                     probation.stays();
                 }
-                self.tell(plugin, Some(component), "plugin_rollback_failed", message)
+                self.store_event(plugin, Some(component), "plugin_rollback_failed", message)
                     .await;
             }
         }
@@ -261,7 +261,8 @@ impl Plugins {
         if let Some(running) = running {
             let message = taken_back(refused, &running);
             tracing::error!(plugin, "{message}");
-            self.tell(plugin, None, "plugin_rolled_back", message).await;
+            self.store_event(plugin, None, "plugin_rolled_back", message)
+                .await;
         }
     }
 
@@ -282,13 +283,19 @@ impl Plugins {
                 version.digest(),
                 error.problem
             );
-            self.tell(&error.plugin, None, "plugin_version_refused", message)
+            self.store_event(&error.plugin, None, "plugin_version_refused", message)
                 .await;
         }
     }
 
     /// Stores an event of one of a plugin's components, the first unless another is named.
-    async fn tell(&self, plugin: &str, component: Option<&str>, name: &str, message: String) {
+    async fn store_event(
+        &self,
+        plugin: &str,
+        component: Option<&str>,
+        name: &str,
+        message: String,
+    ) {
         let found = {
             let entries = self.running.entries();
             let components = entries.get(plugin).map(|entry| entry.components.clone());
@@ -300,7 +307,9 @@ impl Plugins {
         };
         if let Some(found) = found {
             let event = warning(self.now(), name, message);
-            found.tell(self.running.scheduler.services(), event).await;
+            found
+                .store_event(self.running.scheduler.services(), event)
+                .await;
         }
     }
 

@@ -58,9 +58,9 @@ impl Plugins {
         data_dir: &Path,
     ) -> Self {
         let retained = Arc::new(RetainedVersions::open(data_dir.join(retained::FOLDER)));
-        let (tell, outcomes) = unbounded_channel();
+        let (sender, outcomes) = unbounded_channel();
         Self {
-            running: Running::new(registry, scheduler, runtime, retained, tell),
+            running: Running::new(registry, scheduler, runtime, retained, sender),
             editing: Mutex::default(),
             outcomes: std::sync::Mutex::new(Some(outcomes)),
         }

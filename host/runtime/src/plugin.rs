@@ -408,7 +408,7 @@ fn call_error(
         (_, Some(ExportTypeMismatch(problem))) => CallError::Contract(printable(problem)),
         (Some(refused), None) => CallError::Memory(refused),
         (None, None) => {
-            tell_where(error, identity);
+            log_backtrace(error, identity);
             CallError::Trap(trap_text(error))
         }
     }
@@ -434,7 +434,7 @@ fn frames(error: &wasmtime::Error) -> impl Iterator<Item = String> {
 }
 
 /// The whole backtrace of a trap for the log. Only the plugin's author needs it.
-fn tell_where(error: &wasmtime::Error, identity: &Identity) {
+fn log_backtrace(error: &wasmtime::Error, identity: &Identity) {
     let Identity { plugin, component } = identity;
     let names: Vec<String> = frames(error).collect();
     if !names.is_empty() {

@@ -119,13 +119,13 @@ mod tests {
         let connection = CancellationToken::new();
         let plain = Cancellation::of_this_task(&connection);
         assert!(!plain.is_http2());
-        let (tell, cancellation) = oneshot::channel();
+        let (sender, cancellation) = oneshot::channel();
         let (held, dropped) = oneshot::channel::<()>();
         StreamExecutor.execute({
             let connection = connection.clone();
             async move {
                 let _held = held;
-                let _ = tell.send(Cancellation::of_this_task(&connection));
+                let _ = sender.send(Cancellation::of_this_task(&connection));
                 std::future::pending::<()>().await;
             }
         });

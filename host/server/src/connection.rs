@@ -98,7 +98,7 @@ async fn requests(
             let response: Result<Response, Infallible> = router.oneshot(request).await;
             // With HTTP/2 a body that nobody read would be reset together with the answer, and the client would not see why
             // it was refused.
-            rest.read_away().await;
+            rest.drain().await;
             drop(busy);
             response
         }

@@ -91,7 +91,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn(gzip::for_v1))
         .layer(from_fn_with_state(app.clone(), limits::bound))
         .layer(from_fn_with_state(app.clone(), access::guard))
-        .layer(from_fn_with_state(app.clone(), sites::keep_out))
+        .layer(from_fn_with_state(app.clone(), sites::refuse_foreign_sites))
         .layer(from_fn(gzip::for_v1))
         .layer(from_fn(envelope::wrap))
         .with_state(app);

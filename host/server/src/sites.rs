@@ -178,7 +178,11 @@ fn is_same_origin(
 }
 
 /// The layer. What a browser asks for another site is refused; an allowed site gets the headers by which browsers know it.
-pub(super) async fn keep_out(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn refuse_foreign_sites(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Response {
     let peer = request.extensions().get::<Peer>();
     let scheme = match peer.is_some_and(Peer::is_local_socket) {
         true => OVER_LOCAL_SOCKET,

@@ -56,7 +56,7 @@ where
     B::Data: bytes::Buf,
 {
     /// Reads what is left of the body, within bounds, and throws it away.
-    pub async fn read_away(self) {
+    pub async fn drain(self) {
         let mut body = SharedBody(self.0);
         if body.is_end_stream() {
             return;
@@ -85,9 +85,9 @@ mod tests {
     async fn what_nobody_read_is_read_away_and_the_rest_is_the_handlers() {
         let (handler, rest) = share(Full::new(Bytes::from_static(b"body")));
         assert_eq!(handler.collect().await.unwrap().to_bytes(), "body");
-        rest.read_away().await;
+        rest.drain().await;
         let (handler, rest) = share(Full::new(Bytes::from_static(b"body")));
-        rest.read_away().await;
+        rest.drain().await;
         assert!(handler.is_end_stream());
     }
 }

@@ -239,7 +239,7 @@ fn left_out(count: usize, what: &str) -> String {
 /// A document without a layout.
 fn as_built(fields: &[(String, Node)], width: usize) -> String {
     let mut found = ShownFields::default();
-    found.sort_out("", fields);
+    found.split_fields("", fields);
     let mut pairs = Table::new();
     for (name, value) in found.pairs.iter().take(MAX_ROWS) {
         pairs.row([name.as_str(), value.as_str()]);
@@ -266,12 +266,12 @@ struct ShownFields<'a> {
 
 impl<'a> ShownFields<'a> {
     /// Scalars and lists of them become pairs; lists of objects tables of their own. What is empty says nothing.
-    fn sort_out(&mut self, prefix: &str, fields: &'a [(String, Node)]) {
+    fn split_fields(&mut self, prefix: &str, fields: &'a [(String, Node)]) {
         for (key, value) in fields {
             let name = join(prefix, key);
             match value {
                 Node::Nothing => {}
-                Node::Object(fields) => self.sort_out(&name, fields),
+                Node::Object(fields) => self.split_fields(&name, fields),
                 Node::List(items) if items.is_empty() => {}
                 Node::List(items) if items.iter().any(|item| matches!(item, Node::Object(_))) => {
                     self.lists.push((name, items));

@@ -105,13 +105,13 @@ fn write_all(mut out: Box<dyn Write + Send>, lines: &Receiver<Message>, lost: &A
     for message in lines {
         match message {
             Message::Line(line) => {
-                tell_loss(&mut out, lost);
+                write_loss(&mut out, lost);
                 if out.write_all(line.as_bytes()).is_err() {
                     lost.fetch_add(1, Ordering::Relaxed);
                 }
             }
             Message::Flush(done) => {
-                tell_loss(&mut out, lost);
+                write_loss(&mut out, lost);
                 let _ = out.flush();
                 let _ = done.try_send(());
             }
@@ -123,7 +123,7 @@ fn write_all(mut out: Box<dyn Write + Send>, lines: &Receiver<Message>, lost: &A
     }
 }
 
-fn tell_loss(out: &mut impl Write, lost: &AtomicU64) {
+fn write_loss(out: &mut impl Write, lost: &AtomicU64) {
     let lines = lost.swap(0, Ordering::Relaxed);
     if lines > 0 && out.write_all(loss(lines).as_bytes()).is_err() {
         lost.fetch_add(lines, Ordering::Relaxed);

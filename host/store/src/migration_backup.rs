@@ -90,7 +90,7 @@ fn write_copy(conn: &Connection, path: &Path, copy: &Path) -> Result<(), StoreEr
 ///
 /// # Errors
 /// A file cannot be renamed.
-pub(super) fn take_wanted(path: &Path) -> Result<(), StoreError> {
+pub(super) fn restore_if_asked(path: &Path) -> Result<(), StoreError> {
     let wanted = with_suffix(path, WANTED);
     if !wanted.exists() {
         return Ok(());

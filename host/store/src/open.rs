@@ -180,7 +180,7 @@ fn open_file(
     path: &Path,
 ) -> Result<(Connection, Vec<Connection>), StoreError> {
     check_kinds(path)?;
-    migration_backup::take_wanted(path)?;
+    migration_backup::restore_if_asked(path)?;
     make_private(path);
     let writer = connect(path)?;
     if writer.is_readonly("main")? {

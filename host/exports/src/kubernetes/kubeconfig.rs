@@ -125,7 +125,7 @@ pub fn parse(text: &str, context: Option<&str>, folder: &Path) -> Result<Cluster
         .find(|one| one.name == context.user);
     let user = user.and_then(|one| one.user).unwrap_or_default();
     let in_folder = |path: PathBuf| InlineOrFile::File(folder.join(path));
-    refuse_what_is_not_done(&cluster, &user)?;
+    refuse_unsupported(&cluster, &user)?;
     let token = match (user.token_file, user.token) {
         (Some(path), _) => Some(in_folder(path)),
         (None, Some(token)) => Some(InlineOrFile::Inline(token.into_bytes())),
@@ -164,7 +164,7 @@ pub fn parse(text: &str, context: Option<&str>, folder: &Path) -> Result<Cluster
     })
 }
 
-fn refuse_what_is_not_done(cluster: &ClusterEntry, user: &UserEntry) -> Result<(), String> {
+fn refuse_unsupported(cluster: &ClusterEntry, user: &UserEntry) -> Result<(), String> {
     for (is_there, key, instead) in [
         (
             cluster.insecure_skip_tls_verify,

@@ -144,7 +144,7 @@ fn as_it_is(view: &NodeView, condition: &str) -> Option<Verdict> {
 }
 
 /// Returns true if the server's condition says the same.
-fn says_the_same(view: &NodeView, verdict: &Verdict) -> bool {
+fn is_same_condition(view: &NodeView, verdict: &Verdict) -> bool {
     view.conditions
         .get(&verdict.condition)
         .is_some_and(|known| {
@@ -167,7 +167,9 @@ fn status(
     let has_others = both.any(|(before, now)| before != now);
     let changed = !types.into_iter().eq(view.own.conditions.iter())
         || has_others
-        || verdicts.iter().any(|verdict| !says_the_same(view, verdict));
+        || verdicts
+            .iter()
+            .any(|verdict| !is_same_condition(view, verdict));
     if !changed && due_in(view, moment) > 0 {
         return None;
     }
@@ -220,7 +222,7 @@ fn changes(view: &NodeView, verdicts: &[Verdict], before: &Causes) -> Vec<Change
             .filter(|_| view.own.conditions.contains(&verdict.condition));
         let is_other = match known {
             Some(known) if known.status == "Unknown" => verdict.is_fault(),
-            Some(_) => !says_the_same(view, verdict),
+            Some(_) => !is_same_condition(view, verdict),
             None => verdict.is_fault(),
         };
         let causes = before.get(&verdict.condition);

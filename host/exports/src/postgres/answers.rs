@@ -87,14 +87,14 @@ impl ClearTextWatch {
                 [tag, a, b, c, d] => {
                     let length = size(u32::from_be_bytes([a, b, c, d]));
                     if tag != AUTHENTICATION || length < 8 {
-                        self.pass_over(length.saturating_sub(4));
+                        self.skip(length.saturating_sub(4));
                     }
                 }
                 [_, a, b, c, d, e, f, g, h] => {
                     if u32::from_be_bytes([e, f, g, h]) == CLEAR_TEXT {
                         return true;
                     }
-                    self.pass_over(size(u32::from_be_bytes([a, b, c, d])).saturating_sub(8));
+                    self.skip(size(u32::from_be_bytes([a, b, c, d])).saturating_sub(8));
                 }
                 _ => {}
             }
@@ -102,7 +102,7 @@ impl ClearTextWatch {
         false
     }
 
-    fn pass_over(&mut self, count: usize) {
+    fn skip(&mut self, count: usize) {
         self.head.clear();
         self.skip = count;
     }

@@ -59,9 +59,9 @@ async fn a_client_that_is_gone_gives_the_place_back() {
 #[tokio::test]
 async fn an_http2_stream_ends_after_its_last_piece_was_written() {
     let shares = Shares::new(PORT);
-    let (tell, cancellation) = tokio::sync::oneshot::channel();
+    let (sender, cancellation) = tokio::sync::oneshot::channel();
     StreamExecutor.execute(async move {
-        let _ = tell.send(Cancellation::of_this_task(&CancellationToken::new()));
+        let _ = sender.send(Cancellation::of_this_task(&CancellationToken::new()));
     });
     let cancellation: Cancellation = cancellation.await.unwrap();
     let mut body = held(&shares, &cancellation).await;

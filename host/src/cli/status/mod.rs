@@ -124,7 +124,7 @@ pub async fn status(options: &StatusOptions, terminal: Terminal) -> Result<Exit,
 
 /// Everything. For people, each part is printed as soon as it is known; for programs, all at the end.
 async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocument, Exit> {
-    let tell = |text: String| match options.json || !options.classic {
+    let print_part = |text: String| match options.json || !options.classic {
         true => Ok(()),
         false => say(&text),
     };
@@ -133,8 +133,8 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocum
         machine_id: machine_id(&options.data_dir).await,
         ..StatusDocument::default()
     };
-    tell(print::login(&document))?;
-    tell(print::unit(&document, terminal))?;
+    print_part(print::login(&document))?;
+    print_part(print::unit(&document, terminal))?;
 
     let started = Instant::now();
     let mut is_noted = false;
@@ -149,7 +149,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocum
         let due = document.running || document.unit == Some("active");
         if !is_noted && due {
             is_noted = true;
-            tell(print::process(&document, terminal))?;
+            print_part(print::process(&document, terminal))?;
         }
         match answer {
             Ok(()) => break client,
@@ -180,7 +180,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocum
         }
     };
     document.healthy_api = true;
-    tell(format!(
+    print_part(format!(
         "{} successfully checked gpud health\n",
         terminal.good()
     ))?;
@@ -189,7 +189,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocum
         Exit::failure(format!("failed to get the states of the components: {why}"))
     })?;
     document.look = summary(&client, options).await;
-    tell(print::components(&document, terminal))?;
+    print_part(print::components(&document, terminal))?;
     Ok(document)
 }
 

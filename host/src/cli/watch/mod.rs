@@ -77,7 +77,7 @@ pub async fn watch(options: &WatchOptions, color: bool) -> Result<Exit, Exit> {
     let mut ends = EndSignals::new().map_err(Exit::failure)?;
     let mut screen = Screen::enter().map_err(Exit::failure)?;
     let mut keys = screen.keys();
-    let mut looks = ask_again_and_again(options.clone());
+    let mut looks = poll_daemon(options.clone());
     let mut redraw = interval(REDRAW);
     redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut model = Model::new(color);
@@ -126,7 +126,7 @@ impl EndSignals {
 }
 
 /// Asks the daemon beside the drawing, so that one that hangs does not make the keys hang.
-fn ask_again_and_again(options: WatchOptions) -> mpsc::Receiver<Result<MachineSnapshot, String>> {
+fn poll_daemon(options: WatchOptions) -> mpsc::Receiver<Result<MachineSnapshot, String>> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         loop {
