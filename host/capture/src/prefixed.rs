@@ -36,7 +36,7 @@ pub(super) fn read_marked(line: &[u8], context: &mut Context) -> Line {
         if !header.has_time && is_text(prefix) {
             return Line::Unknown;
         }
-        let message = Beginning::read(rest, context);
+        let message = MessageStart::read(rest, context);
         // Brackets with a short number are a stamp only behind something that is understood.
         let is_understood = header.stamp.is_some() || !header.host.is_empty() || prefix.is_empty();
         if message.is_short && !message.of_kernel && !is_understood {
@@ -213,7 +213,7 @@ fn take_program(scan: &mut Scan) -> Option<()> {
 
 /// The text at a message's beginning.
 #[derive(Debug)]
-struct Beginning<'a> {
+struct MessageStart<'a> {
     stamp: Option<Stamp>,
     /// The kernel's own stamp behind another one, microseconds since boot.
     micros: Option<u64>,
@@ -225,7 +225,7 @@ struct Beginning<'a> {
     text: &'a [u8],
 }
 
-impl<'a> Beginning<'a> {
+impl<'a> MessageStart<'a> {
     fn read(rest: &'a [u8], context: &mut Context) -> Self {
         let mut beginning = Self {
             stamp: None,

@@ -11,13 +11,16 @@ use crate::server::{Bench, record};
 
 /// What a server says: first this, and then that without an end.
 #[derive(Clone, Default)]
-struct Speech {
+struct ServerMessages {
     first: Vec<u8>,
     endless: Vec<u8>,
 }
 
 /// Reads the beginning of a request, answers, and returns what is sent after that.
-async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, speech: Speech) -> Vec<u8> {
+async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    speech: ServerMessages,
+) -> Vec<u8> {
     let mut buffer = [0; 4096];
     let _ = stream.read(&mut buffer).await;
     let mut open = stream.write_all(&speech.first).await.is_ok();
@@ -29,7 +32,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, speech: Speech)
     rest
 }
 
-fn serve_and_tell<S>(stream: S, speech: &Speech, rest: &UnboundedSender<Vec<u8>>)
+fn serve_and_tell<S>(stream: S, speech: &ServerMessages, rest: &UnboundedSender<Vec<u8>>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -40,7 +43,7 @@ where
 }
 
 /// Listens on a port. What clients send after the answer comes by the channel.
-async fn listen(speech: Speech) -> (u16, UnboundedReceiver<Vec<u8>>) {
+async fn listen(speech: ServerMessages) -> (u16, UnboundedReceiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (sender, rest) = unbounded_channel();
@@ -59,8 +62,8 @@ fn message(tag: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// The question for the password in clear text.
-fn question() -> Speech {
-    Speech {
+fn question() -> ServerMessages {
+    ServerMessages {
         first: message(b'R', &3_u32.to_be_bytes()),
         endless: Vec::new(),
     }
@@ -98,7 +101,7 @@ async fn an_endless_answer_of_a_bucket_is_cut() {
         StatusCode::FORBIDDEN
     );
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
-    let (port, _rest) = listen(Speech {
+    let (port, _rest) = listen(ServerMessages {
         first: head.into_bytes(),
         endless: chunk.into_bytes(),
     })
@@ -118,7 +121,7 @@ async fn an_endless_answer_of_a_bucket_is_cut() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_answer_of_a_database_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (port, _rest) = listen(Speech {
+    let (port, _rest) = listen(ServerMessages {
         // It announces a gibibyte.
         first: b"E\x40\0\0\0".to_vec(),
         endless: vec![b'x'; 1 << 16],
@@ -135,7 +138,7 @@ async fn a_long_error_of_a_database_leaves_room_for_the_advice() {
     let folder = tempfile::tempdir().unwrap();
     let long = "x".repeat(100_000);
     let fields = format!("SFATAL\0C28P01\0M{long}\0D{long}\0\0");
-    let (port, _rest) = listen(Speech {
+    let (port, _rest) = listen(ServerMessages {
         first: message(b'E', fields.as_bytes()),
         endless: Vec::new(),
     })
@@ -168,7 +171,7 @@ async fn a_socket_of_another_user_gets_nothing() {
             let mut buffer = [0; 4096];
             let length = stream.read(&mut buffer).await.unwrap_or_default();
             let _ = sender.send(buffer[..length].to_vec());
-            let Speech { first, .. } = question();
+            let ServerMessages { first, .. } = question();
             let _ = stream.write_all(&first).await;
             let length = stream.read(&mut buffer).await.unwrap_or_default();
             let _ = sender.send(buffer[..length].to_vec());

@@ -29,7 +29,7 @@ use std::{
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-pub use server::{Allowed, HelperError, serve};
+pub use server::{AllowedRequests, HelperError, serve};
 
 use self::{
     reply::{MAX_REPLY, Reply},

@@ -47,7 +47,7 @@ const READ_WITHIN: Duration = Duration::from_secs(5);
 
 /// The actions that this helper may do, fixed when it starts.
 #[derive(Debug, Default)]
-pub struct Allowed {
+pub struct AllowedRequests {
     /// The kernel log that it opens.
     pub kernel_log: PathBuf,
     /// The scripts that it runs, each with the longest time.
@@ -69,7 +69,7 @@ pub enum HelperError {
 ///
 /// # Errors
 /// Standard input is not the daemon's socket.
-pub async fn serve(allowed: Allowed) -> Result<(), HelperError> {
+pub async fn serve(allowed: AllowedRequests) -> Result<(), HelperError> {
     let channel = io::stdin().as_fd().try_clone_to_owned()?;
     match is_unix(&channel, SocketType::SEQPACKET) {
         true => serve_at(channel, allowed).await,
@@ -78,7 +78,10 @@ pub async fn serve(allowed: Allowed) -> Result<(), HelperError> {
 }
 
 /// The same, at this end of a pair of sockets.
-pub(super) async fn serve_at(channel: OwnedFd, allowed: Allowed) -> Result<(), HelperError> {
+pub(super) async fn serve_at(
+    channel: OwnedFd,
+    allowed: AllowedRequests,
+) -> Result<(), HelperError> {
     let allowed = Arc::new(allowed);
     let daemon = socket_peercred(&channel).map_err(io::Error::from)?;
     let daemon = daemon.pid.as_raw_pid();
@@ -133,7 +136,11 @@ fn is_unix(socket: &OwnedFd, kind: SocketType) -> bool {
         && socket_domain(socket).is_ok_and(|domain| domain == AddressFamily::UNIX)
 }
 
-async fn answer(connection: BlockingStream, daemon: i32, allowed: &Allowed) -> io::Result<()> {
+async fn answer(
+    connection: BlockingStream,
+    daemon: i32,
+    allowed: &AllowedRequests,
+) -> io::Result<()> {
     connection.set_nonblocking(true)?;
     let mut stream = UnixStream::from_std(connection)?;
     // An answer is written in root's name, so not to a service that the daemon has connected to.
@@ -182,7 +189,7 @@ async fn read(stream: &mut UnixStream) -> Result<Request, SourceError> {
 }
 
 /// Checks and runs.
-async fn run(request: Request, allowed: &Allowed) -> Reply {
+async fn run(request: Request, allowed: &AllowedRequests) -> Reply {
     let command = match request {
         Request::OpenKernelLog => Err(SourceError::Invalid("not a program".to_owned())),
         Request::RunProgram {
@@ -222,7 +229,7 @@ async fn program(
 fn script_command(
     bounds: Bounds,
     script: Vec<u8>,
-    allowed: &Allowed,
+    allowed: &AllowedRequests,
 ) -> Result<Command, SourceError> {
     let Some(longest) = allowed.scripts.get(&script).copied() else {
         return Err(SourceError::Denied(

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs::File, io::Read as _};
 use super::*;
 use crate::process::Streams;
 
-fn helper(allowed: Allowed) -> (Connection, tokio::task::JoinHandle<()>) {
+fn helper(allowed: AllowedRequests) -> (Connection, tokio::task::JoinHandle<()>) {
     let (channel, theirs) = socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,
@@ -43,9 +43,9 @@ async fn the_kernel_log_is_opened_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("kmsg");
     std::fs::write(&log, "6,1,1,-;a\n").unwrap();
-    let allowed = Allowed {
+    let allowed = AllowedRequests {
         kernel_log: log.clone(),
-        ..Allowed::default()
+        ..AllowedRequests::default()
     };
     let (helper, _serving) = helper(allowed);
     let read = tokio::task::spawn_blocking(move || {
@@ -67,9 +67,9 @@ async fn the_kernel_log_is_opened_and_nothing_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_named_scripts_run_and_within_their_time() {
     let texts = ["echo out; echo err >&2; exit 3", "sleep 600"];
-    let allowed = Allowed {
+    let allowed = AllowedRequests {
         scripts: scripts(&texts, Duration::from_secs(60)),
-        ..Allowed::default()
+        ..AllowedRequests::default()
     };
     let (helper, _serving) = helper(allowed);
     let output = helper.run(&script(texts[0])).await.unwrap();
@@ -89,9 +89,9 @@ async fn only_named_scripts_run_and_within_their_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_helper_s_bound_of_time_counts_as_well() {
-    let allowed = Allowed {
+    let allowed = AllowedRequests {
         scripts: scripts(&["sleep 600"], Duration::from_millis(50)),
-        ..Allowed::default()
+        ..AllowedRequests::default()
     };
     let (helper, _serving) = helper(allowed);
     let ended = helper.run(&script("sleep 600")).await.unwrap_err();
@@ -100,7 +100,7 @@ async fn the_helper_s_bound_of_time_counts_as_well() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_outside_of_the_list_are_refused() {
-    let (helper, _serving) = helper(Allowed::default());
+    let (helper, _serving) = helper(AllowedRequests::default());
     for words in [
         &["/usr/bin/id"][..],
         &["ipmitool", "sel", "clear"],
@@ -124,9 +124,9 @@ async fn it_ends_with_the_daemon_and_takes_what_runs_with_it() {
         "echo $$ > {0}.part; mv {0}.part {0}; sleep 600",
         pid.display()
     );
-    let allowed = Allowed {
+    let allowed = AllowedRequests {
         scripts: scripts(&[text.as_str()], Duration::from_secs(600)),
-        ..Allowed::default()
+        ..AllowedRequests::default()
     };
     let (helper, serving) = helper(allowed);
     let running = tokio::spawn(async move {
@@ -149,7 +149,7 @@ async fn it_ends_with_the_daemon_and_takes_what_runs_with_it() {
 /// A daemon that was taken over can pass any socket. What the helper writes there has root's name.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_streams_are_answered() {
-    let (helper, _serving) = helper(Allowed::default());
+    let (helper, _serving) = helper(AllowedRequests::default());
     let (service, passed) = socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,

@@ -7,7 +7,7 @@ use rustix::fs::{FileType, Mode, OFlags, fchmod};
 use super::{
     TrustError, TrustProblem, open_entry,
     rules::Rules,
-    walk::{Arrival, Goal, walk},
+    walk::{WalkEnd, WalkGoal, walk},
 };
 
 /// What a log file that is there keeps of its permissions: others than owner and group have none, the group reads.
@@ -43,16 +43,16 @@ enum Kind {
 fn append_to(path: &Path, kind: Kind) -> Result<File, TrustError> {
     let rules = Rules::of_process();
     let is_own = kind == Kind::Own;
-    let goal = Goal {
+    let goal = WalkGoal {
         makes_folders: is_own,
         groups_may_write: true,
-        ..Goal::FILE
+        ..WalkGoal::FILE
     };
     let entry = match walk(path, rules, goal)? {
-        Arrival::Folder { .. } => {
+        WalkEnd::Folder { .. } => {
             return Err(TrustError::io(path, io::ErrorKind::IsADirectory.into()));
         }
-        Arrival::Entry(entry) => entry,
+        WalkEnd::Entry(entry) => entry,
     };
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
     let mode = match kind {

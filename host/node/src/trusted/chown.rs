@@ -16,7 +16,7 @@ use super::{
     TrustError,
     append::append,
     rules::Rules,
-    walk::{Arrival, Goal, walk},
+    walk::{WalkEnd, WalkGoal, walk},
 };
 use crate::users::User;
 
@@ -30,14 +30,14 @@ const MAX_DEPTH: usize = 16;
 /// # Errors
 /// [`TrustError`] of the system.
 pub fn chown_folder(path: &Path, user: &User) -> Result<(), TrustError> {
-    let goal = Goal {
+    let goal = WalkGoal {
         makes_folders: true,
-        ..Goal::FOLDER
+        ..WalkGoal::FOLDER
     };
     let failed = |error: Errno| TrustError::io(path, error.into());
     let (handle, facts) = match walk(path, Rules::of_process(), goal) {
-        Ok(Arrival::Folder { handle, facts, .. }) => (handle, facts),
-        Ok(Arrival::Entry(_)) => {
+        Ok(WalkEnd::Folder { handle, facts, .. }) => (handle, facts),
+        Ok(WalkEnd::Entry(_)) => {
             return Err(TrustError::io(path, io::ErrorKind::NotADirectory.into()));
         }
         Err(refused) if refused.is_refusal() => return Ok(()),

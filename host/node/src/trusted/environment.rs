@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 
 use super::{
     Opener, TrustError,
-    walk::{Arrival, Goal, walk},
+    walk::{WalkEnd, WalkGoal, walk},
 };
 use crate::variables;
 
@@ -126,7 +126,7 @@ pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Opti
         return None;
     }
     if TEMPORARY_NAMES.contains(&&*text) {
-        let is_good = walk(Path::new(value), opener.rules, Goal::FOLDER).is_ok();
+        let is_good = walk(Path::new(value), opener.rules, WalkGoal::FOLDER).is_ok();
         return (!is_good).then_some(None);
     }
     if !variables::PATHS.contains(&&*text) {
@@ -218,9 +218,9 @@ const QUOTES: &[u8] = b"\"'`([{<>|&@!+";
 /// Whether a path leads to a device, a socket or a pipe of root or of this process's user. Everybody may write to many of
 /// these, such as `/dev/null`.
 fn is_device_or_socket(path: &Path, opener: Opener) -> bool {
-    let facts = match walk(path, opener.rules, Goal::FILE) {
-        Ok(Arrival::Entry(entry)) => entry.facts,
-        Ok(Arrival::Folder { .. }) | Err(_) => None,
+    let facts = match walk(path, opener.rules, WalkGoal::FILE) {
+        Ok(WalkEnd::Entry(entry)) => entry.facts,
+        Ok(WalkEnd::Folder { .. }) | Err(_) => None,
     };
     facts.is_some_and(|facts| {
         FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile
@@ -268,5 +268,5 @@ pub fn check_certificates() -> Result<(), TrustError> {
 }
 
 pub(super) fn is_good(folder: &Path, opener: Opener) -> bool {
-    !opener.is_strict || walk(folder, opener.rules, Goal::FOLDER).is_ok()
+    !opener.is_strict || walk(folder, opener.rules, WalkGoal::FOLDER).is_ok()
 }

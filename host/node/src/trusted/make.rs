@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, fchmod, openat};
 use super::{
     Opener, TrustError, open_entry,
     rules::Rules,
-    walk::{Arrival, Goal, walk},
+    walk::{WalkEnd, WalkGoal, walk},
 };
 
 /// Permissions of group and others.
@@ -27,19 +27,19 @@ pub fn make_folder(path: &Path, mode: u32) -> Result<(), TrustError> {
         Err(error) if error.is_not_found() => {}
         checked => return checked,
     }
-    let goal = Goal {
+    let goal = WalkGoal {
         makes_folders: true,
         is_folder: true,
-        ..Goal::FILE
+        ..WalkGoal::FILE
     };
     let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
     match walk(path, Rules::of_process(), goal)? {
-        Arrival::Folder { handle, .. } => {
+        WalkEnd::Folder { handle, .. } => {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let handle = openat(&handle, ".", flags, Mode::empty()).map_err(failed)?;
             fchmod(&handle, Mode::from_raw_mode(mode)).map_err(failed)
         }
-        Arrival::Entry(_) => Err(TrustError::io(path, io::ErrorKind::NotADirectory.into())),
+        WalkEnd::Entry(_) => Err(TrustError::io(path, io::ErrorKind::NotADirectory.into())),
     }
 }
 
@@ -48,12 +48,12 @@ pub fn make_folder(path: &Path, mode: u32) -> Result<(), TrustError> {
 /// # Errors
 /// [`TrustError`]: also where something has this name already.
 pub fn make_file(path: &Path, content: &[u8]) -> Result<(), TrustError> {
-    let goal = Goal {
+    let goal = WalkGoal {
         follows_last: false,
-        ..Goal::FILE
+        ..WalkGoal::FILE
     };
     let entry = match walk(path, Rules::of_process(), goal)? {
-        Arrival::Entry(entry) if entry.facts.is_none() && !entry.is_magic => entry,
+        WalkEnd::Entry(entry) if entry.facts.is_none() && !entry.is_magic => entry,
         _ => return Err(TrustError::io(path, io::ErrorKind::AlreadyExists.into())),
     };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;

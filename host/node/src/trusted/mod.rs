@@ -54,7 +54,7 @@ pub use project::{ProjectError, check_above_project, check_project};
 
 use super::local_file;
 use rules::Rules;
-use walk::{Arrival, Entry, Goal, walk};
+use walk::{Entry, WalkEnd, WalkGoal, walk};
 
 /// Opens files for one kind of caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,9 +102,9 @@ impl Opener {
             }
             return File::open(path).map_err(wrong);
         }
-        let entry = match walk(path, self.rules, Goal::FILE)? {
-            Arrival::Folder { .. } => return Err(wrong(io::ErrorKind::IsADirectory.into())),
-            Arrival::Entry(entry) => entry,
+        let entry = match walk(path, self.rules, WalkGoal::FILE)? {
+            WalkEnd::Folder { .. } => return Err(wrong(io::ErrorKind::IsADirectory.into())),
+            WalkEnd::Entry(entry) => entry,
         };
         let (file, facts) = open_entry(path, &entry, OFlags::RDONLY, 0)?;
         if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
@@ -134,11 +134,11 @@ impl Opener {
             let facts = std::fs::metadata(path).map_err(|error| TrustError::io(path, error))?;
             return facts.is_dir().then_some(()).ok_or_else(not_folder);
         }
-        match walk(path, self.rules, Goal::FOLDER)? {
-            Arrival::Folder {
+        match walk(path, self.rules, WalkGoal::FOLDER)? {
+            WalkEnd::Folder {
                 path: found, facts, ..
             } => self.rules.judge_listed(path, &found, &facts),
-            Arrival::Entry(_) => Err(not_folder()),
+            WalkEnd::Entry(_) => Err(not_folder()),
         }
     }
 
@@ -150,9 +150,9 @@ impl Opener {
         if !self.is_strict {
             return Ok(());
         }
-        match walk(path, self.rules, Goal::FOLDER)? {
-            Arrival::Folder { .. } => Ok(()),
-            Arrival::Entry(_) => Err(TrustError::io(path, io::ErrorKind::NotADirectory.into())),
+        match walk(path, self.rules, WalkGoal::FOLDER)? {
+            WalkEnd::Folder { .. } => Ok(()),
+            WalkEnd::Entry(_) => Err(TrustError::io(path, io::ErrorKind::NotADirectory.into())),
         }
     }
 
@@ -185,10 +185,10 @@ impl Opener {
 
     /// Checks a program as such, and returns what it is run by if it is a script.
     fn check_one_program(self, path: &Path) -> Result<Option<script::Interpreter>, TrustError> {
-        let entry = match walk(path, self.rules, Goal::FILE)? {
-            Arrival::Entry(entry) if entry.facts.is_some() => entry,
-            Arrival::Entry(_) => return Err(TrustError::io(path, io::ErrorKind::NotFound.into())),
-            Arrival::Folder { .. } => {
+        let entry = match walk(path, self.rules, WalkGoal::FILE)? {
+            WalkEnd::Entry(entry) if entry.facts.is_some() => entry,
+            WalkEnd::Entry(_) => return Err(TrustError::io(path, io::ErrorKind::NotFound.into())),
+            WalkEnd::Folder { .. } => {
                 return Err(TrustError::io(path, io::ErrorKind::IsADirectory.into()));
             }
         };
@@ -252,15 +252,15 @@ pub fn program(path: &Path) -> Result<(), TrustError> {
 /// # Errors
 /// [`TrustError`].
 pub fn open_socket(path: &Path) -> Result<OwnedFd, TrustError> {
-    let goal = Goal {
+    let goal = WalkGoal {
         follows_last: false,
         only_links_judged: true,
-        ..Goal::FILE
+        ..WalkGoal::FILE
     };
     let wrong = |source| TrustError::io(path, source);
     let entry = match walk(path, Rules::of_process(), goal)? {
-        Arrival::Entry(entry) => entry,
-        Arrival::Folder { .. } => return Err(wrong(io::ErrorKind::IsADirectory.into())),
+        WalkEnd::Entry(entry) => entry,
+        WalkEnd::Folder { .. } => return Err(wrong(io::ErrorKind::IsADirectory.into())),
     };
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = openat(&entry.folder, &entry.name, flags, Mode::empty())

@@ -19,7 +19,7 @@ use rustix::{
 
 use super::{
     Opener, TrustError,
-    walk::{Arrival, Goal, walk},
+    walk::{WalkEnd, WalkGoal, walk},
 };
 
 /// Mode of what the umask decides about.
@@ -126,14 +126,14 @@ impl OutputFolder {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             return Ok(Self(openat(CWD, path, flags, Mode::empty())?));
         }
-        let goal = Goal {
+        let goal = WalkGoal {
             makes_folders,
             only_links_judged: true,
-            ..Goal::FOLDER
+            ..WalkGoal::FOLDER
         };
         match walk(path, opener.rules, goal).map_err(refused)? {
-            Arrival::Folder { handle, .. } => Ok(Self(handle)),
-            Arrival::Entry(_) => Err(io::ErrorKind::NotADirectory.into()),
+            WalkEnd::Folder { handle, .. } => Ok(Self(handle)),
+            WalkEnd::Entry(_) => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
 }

@@ -12,7 +12,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, fchmod, fstat, openat};
 use super::{
     TrustError, read_from,
     rules::Rules,
-    walk::{Arrival, Goal, walk},
+    walk::{WalkEnd, WalkGoal, walk},
 };
 
 /// Permissions of group and others.
@@ -51,13 +51,13 @@ impl OwnFolder {
         rules: Rules,
         follows_last: bool,
     ) -> Result<Self, TrustError> {
-        let goal = Goal {
+        let goal = WalkGoal {
             makes_folders: true,
             is_folder: true,
             follows_last,
-            ..Goal::FILE
+            ..WalkGoal::FILE
         };
-        let Arrival::Folder {
+        let WalkEnd::Folder {
             handle,
             path: found,
             facts,

@@ -14,7 +14,7 @@ use rustix::{
 use super::{
     Opener, TrustError, TrustProblem, environment,
     mounts::FUSE,
-    walk::{Arrival, Goal, walk},
+    walk::{WalkEnd, WalkGoal, walk},
 };
 
 /// Checks a folder whose path has no links, and which no other user can replace, with all that is in it. Returns false if
@@ -90,16 +90,16 @@ pub(super) fn follow(
     facts: &Stat,
     opener: Opener,
 ) -> Result<Option<PathBuf>, TrustError> {
-    let missing = match walk(link, opener.rules, Goal::FILE) {
-        Ok(Arrival::Folder { path, .. }) => {
+    let missing = match walk(link, opener.rules, WalkGoal::FILE) {
+        Ok(WalkEnd::Folder { path, .. }) => {
             judge(&path, None, opener)?;
             return Ok(Some(path));
         }
-        Ok(Arrival::Entry(entry)) if entry.facts.is_some() => {
+        Ok(WalkEnd::Entry(entry)) if entry.facts.is_some() => {
             judge(&entry.path, None, opener)?;
             return Ok(None);
         }
-        Ok(Arrival::Entry(entry)) => Some(entry.path),
+        Ok(WalkEnd::Entry(entry)) => Some(entry.path),
         Err(error) if error.is_not_found() => target(link),
         Err(error) => return Err(error),
     };

@@ -24,7 +24,7 @@ const PROC: u64 = 0x9fa0;
 
 /// The goal of a walk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Goal {
+pub(super) struct WalkGoal {
     /// Missing folders on the way are made.
     pub makes_folders: bool,
     /// The last part is a folder, which is made with mode 0700 (0755 where only links are judged) if it is missing and folders
@@ -38,7 +38,7 @@ pub(super) struct Goal {
     pub only_links_judged: bool,
 }
 
-impl Goal {
+impl WalkGoal {
     /// A file that is there.
     pub const FILE: Self = Self {
         makes_folders: false,
@@ -56,7 +56,7 @@ impl Goal {
 
 /// The end of a walk.
 #[derive(Debug)]
-pub(super) enum Arrival {
+pub(super) enum WalkEnd {
     /// At a folder.
     Folder {
         /// Its handle, for looking up entries.
@@ -94,7 +94,7 @@ struct Folder {
 struct Walk<'a> {
     asked: &'a Path,
     rules: Rules,
-    goal: Goal,
+    goal: WalkGoal,
     /// From the root to where the walk is; never empty.
     folders: Vec<Folder>,
     /// Parts that are still to be walked, the next one last.
@@ -106,7 +106,7 @@ struct Walk<'a> {
 ///
 /// # Errors
 /// [`TrustError`], naming the part.
-pub(super) fn walk(path: &Path, rules: Rules, goal: Goal) -> Result<Arrival, TrustError> {
+pub(super) fn walk(path: &Path, rules: Rules, goal: WalkGoal) -> Result<WalkEnd, TrustError> {
     let mut pending = Vec::new();
     push(&mut pending, path.as_os_str());
     if !path.is_absolute() {
@@ -126,7 +126,7 @@ pub(super) fn walk(path: &Path, rules: Rules, goal: Goal) -> Result<Arrival, Tru
     walk.enter(root, PathBuf::from("/"))?;
     while let Some(part) = walk.pending.pop() {
         if let Some(entry) = walk.step(part)? {
-            return Ok(Arrival::Entry(entry));
+            return Ok(WalkEnd::Entry(entry));
         }
     }
     let Folder {
@@ -134,7 +134,7 @@ pub(super) fn walk(path: &Path, rules: Rules, goal: Goal) -> Result<Arrival, Tru
         path,
         facts,
     } = walk.leave()?;
-    Ok(Arrival::Folder {
+    Ok(WalkEnd::Folder {
         handle,
         path,
         facts,

@@ -18,7 +18,7 @@ use crate::{Pack, content::tests::pack};
 
 /// How the registry misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Mood {
+enum ServerBehaviour {
     #[default]
     Good,
     /// One byte of every blob is another one.
@@ -43,7 +43,7 @@ enum Mood {
 
 #[derive(Clone, Default)]
 struct Stored {
-    mood: Mood,
+    behaviour: ServerBehaviour,
     port: u16,
     /// `host:port` of another host, and all that others were shown as authorization.
     elsewhere: String,
@@ -70,10 +70,13 @@ async fn answer(State(stored): State<Stored>, headers: HeaderMap, request: Reque
             false => StatusCode::FORBIDDEN.into_response(),
         };
     }
-    let wants_token = matches!(stored.mood, Mood::WantsToken | Mood::WantsTokenOfAnother);
+    let wants_token = matches!(
+        stored.behaviour,
+        ServerBehaviour::WantsToken | ServerBehaviour::WantsTokenOfAnother
+    );
     if wants_token && shown != Some("Bearer abc") {
-        let host = match stored.mood {
-            Mood::WantsToken => format!("127.0.0.1:{}", stored.port),
+        let host = match stored.behaviour {
+            ServerBehaviour::WantsToken => format!("127.0.0.1:{}", stored.port),
             _ => stored.elsewhere.clone(),
         };
         let realm = format!("Bearer realm=\"http://{host}/token\",service=\"stand-in\"");
@@ -119,8 +122,8 @@ async fn answer(State(stored): State<Stored>, headers: HeaderMap, request: Reque
         _ if path.contains("/manifests/") => {
             let manifests = stored.manifests.lock().unwrap();
             let manifest = manifests.get(&last).cloned();
-            match (manifest, stored.mood) {
-                (Some(manifest), Mood::Moved) => {
+            match (manifest, stored.behaviour) {
+                (Some(manifest), ServerBehaviour::Moved) => {
                     let text = String::from_utf8_lossy(&manifest).replace("1.0.0", "1.0.1");
                     text.into_response()
                 }
@@ -144,13 +147,13 @@ fn blob(stored: &Stored, path: &str, digest: &str) -> Response {
         )
             .into_response()
     };
-    match stored.mood {
-        Mood::LiesAboutBlobs => {
+    match stored.behaviour {
+        ServerBehaviour::LiesAboutBlobs => {
             let mut changed = content.to_vec();
             changed[0] ^= 1;
             changed.into_response()
         }
-        Mood::BreaksOff => {
+        ServerBehaviour::BreaksOff => {
             let length = [(header::CONTENT_LENGTH, (content.len() + 10).to_string())];
             let begin = futures_util::stream::iter([Ok(content)]);
             // Later, so that head and begin are under way.
@@ -161,7 +164,7 @@ fn blob(stored: &Stored, path: &str, digest: &str) -> Response {
             let half = futures_util::StreamExt::chain(begin, end);
             (length, axum::body::Body::from_stream(half)).into_response()
         }
-        Mood::Endless => {
+        ServerBehaviour::Endless => {
             let piece = Ok::<_, std::io::Error>(Bytes::from(vec![b'x'; 4096]));
             let endless = futures_util::stream::repeat_with(move || match &piece {
                 Ok(piece) => Ok(piece.clone()),
@@ -169,9 +172,11 @@ fn blob(stored: &Stored, path: &str, digest: &str) -> Response {
             });
             axum::body::Body::from_stream(endless).into_response()
         }
-        Mood::PointsOn => to(format!("{path}?again")),
-        Mood::PointsAway => to(format!("http://{}/elsewhere/{digest}", stored.elsewhere)),
-        Mood::Redirects if path.starts_with("/v2/") => to(format!(
+        ServerBehaviour::PointsOn => to(format!("{path}?again")),
+        ServerBehaviour::PointsAway => {
+            to(format!("http://{}/elsewhere/{digest}", stored.elsewhere))
+        }
+        ServerBehaviour::Redirects if path.starts_with("/v2/") => to(format!(
             "http://127.0.0.1:{}/elsewhere/{digest}",
             stored.port
         )),
@@ -179,10 +184,10 @@ fn blob(stored: &Stored, path: &str, digest: &str) -> Response {
     }
 }
 
-async fn registry(mood: Mood, like: Option<&Stored>) -> Stored {
+async fn registry(behaviour: ServerBehaviour, like: Option<&Stored>) -> Stored {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let stored = Stored {
-        mood,
+        behaviour,
         port: listener.local_addr().unwrap().port(),
         ..like.cloned().unwrap_or_default()
     };
@@ -211,20 +216,20 @@ fn client(stored: &Stored, credentials: Option<Credentials>) -> Registry {
     Registry::new(&reference(stored, ":1"), true, false, credentials).unwrap()
 }
 
-async fn pulled(mood: Mood, rest: &str) -> Result<Pack, String> {
-    let good = registry(Mood::Good, None).await;
+async fn pulled(behaviour: ServerBehaviour, rest: &str) -> Result<Pack, String> {
+    let good = registry(ServerBehaviour::Good, None).await;
     client(&good, None)
         .push(&pack(), &reference(&good, ":1.0.0"))
         .await
         .unwrap();
-    let stored = registry(mood, Some(&good)).await;
+    let stored = registry(behaviour, Some(&good)).await;
     let pulled = client(&stored, None).pull(&reference(&stored, rest)).await;
     pulled.map_err(|error| error.to_string())
 }
 
 #[tokio::test]
 async fn what_was_pushed_is_pulled_by_tag_and_by_digest() {
-    let stored = registry(Mood::Good, None).await;
+    let stored = registry(ServerBehaviour::Good, None).await;
     let client = client(&stored, None);
     let digest = client
         .push(&pack(), &reference(&stored, ":1.0.0"))
@@ -264,26 +269,31 @@ async fn what_was_pushed_is_pulled_by_tag_and_by_digest() {
 
 #[tokio::test]
 async fn redirects_are_followed_but_not_for_ever() {
-    assert_eq!(pulled(Mood::Redirects, ":1.0.0").await.unwrap(), pack());
-    let error = pulled(Mood::PointsOn, ":1.0.0").await.unwrap_err();
+    assert_eq!(
+        pulled(ServerBehaviour::Redirects, ":1.0.0").await.unwrap(),
+        pack()
+    );
+    let error = pulled(ServerBehaviour::PointsOn, ":1.0.0")
+        .await
+        .unwrap_err();
     assert!(error.contains("without end"), "{error}");
 }
 
 #[tokio::test]
 async fn a_registry_that_lies_or_breaks_off_gives_nothing() {
-    for (mood, expected) in [
+    for (behaviour, expected) in [
         (
-            Mood::LiesAboutBlobs,
+            ServerBehaviour::LiesAboutBlobs,
             "is something else; nothing of it is used",
         ),
-        (Mood::BreaksOff, "broke off"),
-        (Mood::Endless, "broke off, or is larger than"),
+        (ServerBehaviour::BreaksOff, "broke off"),
+        (ServerBehaviour::Endless, "broke off, or is larger than"),
     ] {
-        let error = pulled(mood, ":1.0.0").await.unwrap_err();
-        assert!(error.contains(expected), "{mood:?}: {error}");
+        let error = pulled(behaviour, ":1.0.0").await.unwrap_err();
+        assert!(error.contains(expected), "{behaviour:?}: {error}");
     }
     let digest = layout::digest(&layout::artifact(&pack()).unwrap().manifest);
-    let error = pulled(Mood::Moved, &format!("@{digest}"))
+    let error = pulled(ServerBehaviour::Moved, &format!("@{digest}"))
         .await
         .unwrap_err();
     assert!(error.contains("gave another manifest"), "{error}");
@@ -291,7 +301,7 @@ async fn a_registry_that_lies_or_breaks_off_gives_nothing() {
 
 #[tokio::test]
 async fn a_token_is_asked_for_and_shown() {
-    let stored = registry(Mood::WantsToken, None).await;
+    let stored = registry(ServerBehaviour::WantsToken, None).await;
     let right = Credentials {
         username: "u".to_owned(),
         password: "p".to_owned(),
@@ -315,11 +325,11 @@ async fn a_token_is_asked_for_and_shown() {
 
 /// A registry that points to `elsewhere`, and what pulling from it gives.
 async fn pulled_from_elsewhere(
-    mood: Mood,
+    behaviour: ServerBehaviour,
     elsewhere: String,
     allow_redirects: bool,
 ) -> (Result<Pack, String>, Stored) {
-    let good = registry(Mood::Good, None).await;
+    let good = registry(ServerBehaviour::Good, None).await;
     client(&good, None)
         .push(&pack(), &reference(&good, ":1.0.0"))
         .await
@@ -328,7 +338,7 @@ async fn pulled_from_elsewhere(
         elsewhere,
         ..good.clone()
     };
-    let stored = registry(mood, Some(&like)).await;
+    let stored = registry(behaviour, Some(&like)).await;
     let reference = reference(&stored, ":1.0.0");
     let credentials = Credentials {
         username: "u".to_owned(),
@@ -341,16 +351,17 @@ async fn pulled_from_elsewhere(
 
 #[tokio::test]
 async fn another_host_is_asked_only_when_allowed_and_sees_no_password() {
-    let good = registry(Mood::Good, None).await;
-    let other = registry(Mood::Good, Some(&good)).await;
+    let good = registry(ServerBehaviour::Good, None).await;
+    let other = registry(ServerBehaviour::Good, Some(&good)).await;
     let address = format!("127.0.0.1:{}", other.port);
-    let (pulled, _) = pulled_from_elsewhere(Mood::PointsAway, address.clone(), false).await;
+    let (pulled, _) =
+        pulled_from_elsewhere(ServerBehaviour::PointsAway, address.clone(), false).await;
     let error = pulled.unwrap_err();
     assert!(error.contains("--allow-redirects"), "{error}");
     assert_eq!(other.seen.lock().unwrap().as_slice(), [] as [&str; 0]);
 
     // Allowed, it is asked, since the registry is on this machine as well; it has no such blob.
-    let (pulled, _) = pulled_from_elsewhere(Mood::PointsAway, address, true).await;
+    let (pulled, _) = pulled_from_elsewhere(ServerBehaviour::PointsAway, address, true).await;
     assert!(pulled.unwrap_err().contains("404"));
     let seen = other.seen.lock().unwrap().clone();
     assert!(
@@ -362,7 +373,8 @@ async fn another_host_is_asked_only_when_allowed_and_sees_no_password() {
 #[tokio::test]
 async fn a_registry_never_points_into_another_network() {
     for inside in ["169.254.169.254", "10.0.0.1:80", "[fd00::1]:80"] {
-        let (pulled, _) = pulled_from_elsewhere(Mood::PointsAway, inside.to_owned(), true).await;
+        let (pulled, _) =
+            pulled_from_elsewhere(ServerBehaviour::PointsAway, inside.to_owned(), true).await;
         let error = pulled.unwrap_err();
         assert!(
             error.contains("inside of this network"),
@@ -373,14 +385,14 @@ async fn a_registry_never_points_into_another_network() {
 
 #[tokio::test]
 async fn the_password_goes_to_another_host_only_when_allowed() {
-    let other = registry(Mood::Good, None).await;
+    let other = registry(ServerBehaviour::Good, None).await;
     let address = format!("127.0.0.1:{}", other.port);
-    let mood = Mood::WantsTokenOfAnother;
-    let (pulled, _) = pulled_from_elsewhere(mood, address.clone(), false).await;
+    let behaviour = ServerBehaviour::WantsTokenOfAnother;
+    let (pulled, _) = pulled_from_elsewhere(behaviour, address.clone(), false).await;
     let error = pulled.unwrap_err();
     assert!(error.contains("--allow-redirects"), "{error}");
     assert_eq!(other.seen.lock().unwrap().as_slice(), [] as [&str; 0]);
-    let (pulled, _) = pulled_from_elsewhere(mood, address, true).await;
+    let (pulled, _) = pulled_from_elsewhere(behaviour, address, true).await;
     assert_eq!(pulled.unwrap(), pack());
     assert_eq!(other.seen.lock().unwrap().as_slice(), ["/token Basic dTpw"]);
 }

@@ -9,7 +9,7 @@ use std::{
 use super::{
     Call, ExecGrant,
     environment::is_refused,
-    exec_grant::Verdict,
+    exec_grant::GrantDecision,
     wire::{
         exec::{Host, Options, Output},
         types::AccessError,
@@ -129,14 +129,14 @@ impl Call {
     }
 }
 
-fn check_verdict(verdict: Verdict, path: &Path) -> Result<(), AccessError> {
+fn check_verdict(verdict: GrantDecision, path: &Path) -> Result<(), AccessError> {
     let path = path.display();
     match verdict {
-        Verdict::Granted => Ok(()),
-        Verdict::NotGranted => Err(AccessError::Denied(format!(
+        GrantDecision::Granted => Ok(()),
+        GrantDecision::NotGranted => Err(AccessError::Denied(format!(
             "exec.run-program: {path} is not granted; add to grants: `exec: [\"{path}\"]`"
         ))),
-        Verdict::OtherArguments => Err(AccessError::Denied(format!(
+        GrantDecision::OtherArguments => Err(AccessError::Denied(format!(
             "exec.run-program: {path} is not granted with these arguments; add a list to its `arguments`"
         ))),
     }

@@ -134,7 +134,7 @@ impl ExecGrant {
 
     /// Whether a program may run, and with these arguments. `named` is what the guest wrote, `resolved` the file that it
     /// stands for.
-    pub fn verdict(&self, named: &str, resolved: &Path, arguments: &[String]) -> Verdict {
+    pub fn verdict(&self, named: &str, resolved: &Path, arguments: &[String]) -> GrantDecision {
         self.judge(arguments, |path| {
             path == named || Path::new(path) == resolved
         })
@@ -142,24 +142,24 @@ impl ExecGrant {
 
     /// The same on a machine that has no folders to look a name up in: a name stands for any granted path that ends in
     /// it.
-    pub fn verdict_by_name(&self, named: &str, arguments: &[String]) -> Verdict {
+    pub fn verdict_by_name(&self, named: &str, arguments: &[String]) -> GrantDecision {
         self.judge(arguments, |path| {
             let last = Path::new(path).file_name();
             path == named || (!named.contains('/') && last.is_some_and(|last| last == named))
         })
     }
 
-    fn judge(&self, arguments: &[String], is_it: impl Fn(&str) -> bool) -> Verdict {
+    fn judge(&self, arguments: &[String], is_it: impl Fn(&str) -> bool) -> GrantDecision {
         let listed = match &self.programs {
-            Programs::Bash => return Verdict::Granted,
+            Programs::Bash => return GrantDecision::Granted,
             Programs::Listed(listed) => listed,
         };
-        let mut verdict = Verdict::NotGranted;
+        let mut verdict = GrantDecision::NotGranted;
         for program in listed.iter().filter(|program| is_it(&program.path)) {
             if program.allows(arguments) {
-                return Verdict::Granted;
+                return GrantDecision::Granted;
             }
-            verdict = Verdict::OtherArguments;
+            verdict = GrantDecision::OtherArguments;
         }
         verdict
     }
@@ -177,9 +177,9 @@ impl ExecGrant {
     }
 }
 
-/// The answer of a grant to a call.
+/// Whether a grant permits a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum GrantDecision {
     /// It may run.
     Granted,
     /// The program may run, but not with these arguments.

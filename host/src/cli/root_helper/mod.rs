@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     node::{
-        root_helper::{self, Allowed},
+        root_helper::{self, AllowedRequests},
         trusted::Opener,
     },
     plugins::file,
@@ -47,7 +47,7 @@ impl Action for RootHelperOptions {
             Some(specs) => scripts(specs, &self.plugins),
             None => BTreeMap::new(),
         };
-        let allowed = Allowed {
+        let allowed = AllowedRequests {
             kernel_log: self.kernel_log,
             scripts,
         };

@@ -21,30 +21,42 @@ fn arguments_are_bounded_where_the_grant_says_so() {
         grant.verdict(program, Path::new(program), &words(arguments))
     };
     for (program, arguments, expected) in [
-        ("lsblk", &["-J", "-o", "x"][..], Verdict::Granted),
-        ("/usr/bin/id", &["-u"], Verdict::Granted),
-        ("/usr/bin/ipmitool", &[], Verdict::Granted),
-        ("/usr/bin/ipmitool", &["sdr"], Verdict::Granted),
-        ("/usr/bin/ipmitool", &["sel", "list", "5"], Verdict::Granted),
-        ("/usr/bin/ipmitool", &["sel", "list", "*"], Verdict::Granted),
+        ("lsblk", &["-J", "-o", "x"][..], GrantDecision::Granted),
+        ("/usr/bin/id", &["-u"], GrantDecision::Granted),
+        ("/usr/bin/ipmitool", &[], GrantDecision::Granted),
+        ("/usr/bin/ipmitool", &["sdr"], GrantDecision::Granted),
+        (
+            "/usr/bin/ipmitool",
+            &["sel", "list", "5"],
+            GrantDecision::Granted,
+        ),
+        (
+            "/usr/bin/ipmitool",
+            &["sel", "list", "*"],
+            GrantDecision::Granted,
+        ),
         // An option in the place of a word may have a program name anything.
         (
             "/usr/bin/ipmitool",
             &["sel", "list", "-f/x"],
-            Verdict::OtherArguments,
+            GrantDecision::OtherArguments,
         ),
         (
             "/usr/bin/ipmitool",
             &["sel", "list"],
-            Verdict::OtherArguments,
+            GrantDecision::OtherArguments,
         ),
         (
             "/usr/bin/ipmitool",
             &["sel", "list", "5", "6"],
-            Verdict::OtherArguments,
+            GrantDecision::OtherArguments,
         ),
-        ("/usr/bin/ipmitool", &["raw", "0"], Verdict::OtherArguments),
-        ("/usr/bin/env", &[], Verdict::NotGranted),
+        (
+            "/usr/bin/ipmitool",
+            &["raw", "0"],
+            GrantDecision::OtherArguments,
+        ),
+        ("/usr/bin/env", &[], GrantDecision::NotGranted),
     ] {
         assert_eq!(
             verdict(program, arguments),
@@ -54,11 +66,11 @@ fn arguments_are_bounded_where_the_grant_says_so() {
     }
     assert_eq!(
         grant.verdict_by_name("ipmitool", &words(&["raw"])),
-        Verdict::OtherArguments
+        GrantDecision::OtherArguments
     );
     assert_eq!(
         grant.verdict("x", Path::new("/usr/bin/id"), &[]),
-        Verdict::Granted
+        GrantDecision::Granted
     );
 }
 
