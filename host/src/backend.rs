@@ -64,7 +64,7 @@ pub struct EffectiveConfig {
     pub containerd_service_active_commands: String,
     /// A file that asks for an update; none.
     pub version_file: &'static str,
-    /// What is read in place of the machine's own.
+    /// The sources that replace the machine's own.
     pub nvidia_tool_overwrites: ToolOverwrites,
     /// File of script plugins.
     pub plugin_specs_file: String,
@@ -134,7 +134,7 @@ pub struct FailureInjector {
 pub struct DaemonBackend {
     /// All components.
     pub registry: Arc<Registry>,
-    /// What they share.
+    /// The services that they share.
     pub services: Arc<Services>,
     /// The operator's plugins.
     pub plugins: Arc<Plugins>,

@@ -78,7 +78,7 @@ pub struct Options {
     pub nvml: nvml::Options,
     /// Folder at which the machine's `/` is mounted, in a container; `None` is as the environment says.
     pub host_root: Option<PathBuf>,
-    /// What `/admin/config` shows.
+    /// The document of `/admin/config`.
     pub shown: EffectiveConfig,
     /// The process that started it and receives notifications.
     pub service: Service,

@@ -1,7 +1,7 @@
 //! Selected messages of one host in the order of the file, with repeats counted.
 //!
-//! Messages of one shape (see [`Selection::shape`]) come one by one at first. Of the later ones within [`WINDOW_MS`], the
-//! first and the last are retained, and the last counts those between. In a flood that lasts, the window is
+//! Messages of one shape (see [`Selection::shape`]) come one by one at first. Of the later ones within [`WINDOW_MS`],
+//! the first and the last are retained, and the last counts those between. In a flood that lasts, the window is
 //! [`LONG_WINDOW_MS`]. So a flood of any size becomes few messages, and the order of the last messages of two shapes is
 //! preserved.
 

@@ -6,9 +6,10 @@
 //! selects. The format of each line is detected separately: first the common formats (`line`), then any prefix before a
 //! kernel message (`prefixed`). Lines that are no log are skipped and counted.
 //!
-//! A file is read as a stream; compressed files and UTF-16 are decoded on the way (`source`). Each line becomes a message
-//! (`reader`), the hosts and their times are followed (`file_tracker`, `tracker`), and once the end is known every message
-//! can be dated (`timeline`). Nothing is read here but the bytes given: no clock, no file, no time zone of this machine.
+//! A file is read as a stream; compressed files and UTF-16 are decoded on the way (`source`). Each line becomes a
+//! message (`reader`), the hosts and their times are followed (`file_tracker`, `tracker`), and once the end is known
+//! every message can be dated (`timeline`). Nothing is read here but the bytes given: no clock, no file, no time zone
+//! of this machine.
 
 #![cfg_attr(
     test,

@@ -34,7 +34,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// What the machine runs, for engines that describe the sender. Texts are empty where something is not known.
+/// The software of the machine, for engines that describe the sender. Texts are empty where something is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MachineFacts {
     /// Architecture as Go names it: `amd64`, `arm64`.
@@ -52,7 +52,7 @@ pub struct MachineFacts {
 pub struct Environment {
     /// Which machine this is.
     pub node: NodeIdentity,
-    /// What it runs.
+    /// The software of the machine.
     pub machine: MachineFacts,
     /// The wall clock.
     pub clock: Clock,

@@ -35,7 +35,7 @@ pub struct Row {
     pub message: String,
     /// Suggested actions, most important first.
     pub suggested_actions: Vec<String>,
-    /// What it is about, as a short path.
+    /// Its subject, as a short path.
     pub subject: Option<String>,
     /// NVML UUID of the GPU that it is about.
     pub gpu_uuid: Option<String>,

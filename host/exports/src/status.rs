@@ -47,7 +47,7 @@ pub struct InventoryCounts {
     pub exporter_type: &'static str,
     /// The node's name.
     pub node: String,
-    /// What read the serial numbers.
+    /// The program that read the serial numbers.
     pub source: String,
     /// Exports that succeeded.
     pub successes: u64,

@@ -12,7 +12,7 @@ use std::{
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What the boot's time may differ by without a clock that was set, milliseconds: readings are not simultaneous.
+/// The difference of the boot's time from which on the clock was set, milliseconds: readings are not simultaneous.
 pub const SET_MS: u64 = 1_000;
 
 /// A source of wall-clock time. Clones of a manual clock move together.

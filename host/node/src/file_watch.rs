@@ -30,7 +30,7 @@ const MAX_LINKS: usize = 40;
 /// Bytes of events that are read at once.
 const BUFFER: usize = 4096;
 
-/// What may change what a path of this folder leads to. Writing alone is not reported: the end of writing is.
+/// Events of a folder that may change the target of a path in it. Writing alone is not reported: the end of writing is.
 fn flags() -> WatchFlags {
     WatchFlags::CREATE
         | WatchFlags::DELETE

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::trusted;
 
-/// What names of such folders begin with.
+/// The prefix of the names of such folders.
 const PREFIX: &str = ".gpud-temporary-";
 /// Most attempts to make one, each of which another gpud may have taken for a left-behind one.
 const ATTEMPTS: usize = 16;

@@ -3,9 +3,10 @@
 //!
 //! A pack is `pack.yaml` ([`Manifest`]), the files that it names, `SHA256SUMS` over all of them (in the form of
 //! `sha256sum`), and `SHA256SUMS.minisig` over that (in the form of minisign): both can be checked without gpud.
-//! [`archive`] reads and writes it, [`signature`] signs and verifies, [`installed`] puts it into the data folder, [`oci`]
-//! brings it to a registry and back, [`integrity`] finds out whether an installed one is still what was signed. Everything that
-//! comes in is bounded and untrusted until its signature was verified. Nothing here knows a daemon or a command line.
+//! [`archive`] reads and writes it, [`signature`] signs and verifies, [`installed`] puts it into the data folder,
+//! [`oci`] brings it to a registry and back, [`integrity`] finds out whether an installed one is still what was signed.
+//! Everything that comes in is bounded and untrusted until its signature was verified. Nothing here knows a daemon or a
+//! command line.
 
 #![cfg_attr(
     test,

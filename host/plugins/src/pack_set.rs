@@ -124,8 +124,8 @@ impl Plugins {
         gone.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the version that runs instead of a plugin that cannot be loaded. `None` where a version runs already, or where
-    /// no version that worked is retained; its component then shows the reason.
+    /// Returns the version that runs instead of a plugin that cannot be loaded. `None` where a version runs already, or
+    /// where no version that worked is retained; its component then shows the reason.
     async fn instead_of(
         &self,
         plugin: &Plugin,

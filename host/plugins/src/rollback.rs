@@ -214,7 +214,8 @@ impl Plugins {
         }
     }
 
-    /// Returns, at the start, the last version that worked instead of one that cannot be loaded, and the refused version.
+    /// Returns, at the start, the last version that worked instead of one that cannot be loaded, and the refused
+    /// version.
     pub(super) async fn before(
         &self,
         plugin: &Plugin,

@@ -4,7 +4,7 @@
 //! no other user can change ([`crate::node::trusted`]); otherwise a private temporary folder is used, or memory, and the log
 //! says so. An entry's name is the SHA-256 of the component and the engine's compatibility hash; beside it is the SHA-256
 //! of the code, since Wasmtime does not notice flipped bits. Both have mode 0600 whatever the umask is. An entry is opened once: what is hashed is what is loaded.
-//! What does not fit is removed and made once more: from the code in gpud's own binary ([`super::archive`]), or by
+//! Code that does not fit is removed and made again: from the code in gpud's own binary ([`super::archive`]), or by
 //! compiling.
 #![allow(
     clippy::disallowed_methods,
@@ -71,7 +71,7 @@ pub struct Cache {
 /// A folder that only our user can change.
 struct Folder {
     own: OwnFolder,
-    /// What it is in, if it takes the place of another one; removed with it.
+    /// The temporary folder that holds it, if it replaces another one; both are removed together.
     _temporary: Option<TemporaryFolder>,
 }
 

@@ -92,7 +92,8 @@ impl Shape {
         versions
     }
 
-    /// What it exports of the contract, without package and version, sorted: `checker`, `kmsg-watcher`, `scanner`.
+    /// Returns the interfaces of the contract that it exports, without package and version, sorted: `checker`,
+    /// `kmsg-watcher`, `scanner`.
     pub fn parts(&self) -> Vec<&str> {
         let mut parts: Vec<&str> = self
             .exports

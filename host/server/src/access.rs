@@ -23,7 +23,7 @@ use super::{
 /// The rules of one daemon.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// What has to be shown where something has to be shown.
+    /// The token that a client has to present where one is needed.
     pub token: Option<Arc<Token>>,
     /// Every route but `/healthz` asks for the token, unless root or gpud's own user asks over the Unix socket.
     pub require_token: bool,

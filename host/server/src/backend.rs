@@ -26,7 +26,7 @@ pub type Reply<'a, T> = BoxFuture<'a, T>;
 pub struct ComponentStates {
     /// The component's name.
     pub component: String,
-    /// What the wire says of script plugins.
+    /// The fields that the API has for script plugins.
     pub origin: Origin,
     /// Its verdicts.
     pub states: Vec<model::HealthState>,

@@ -85,8 +85,8 @@ impl CancelStep {
     }
 }
 
-/// Runs each HTTP/2 stream as a task that [`Cancellation`] can end. A stream whose task is dropped is reset, and what waits in it
-/// is thrown away.
+/// Runs each HTTP/2 stream as a task that [`Cancellation`] can end. A stream whose task is dropped is reset, and what
+/// waits in it is thrown away.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamExecutor;
 

@@ -88,7 +88,7 @@ pub(super) async fn event(
     Ok(document(form, &explained))
 }
 
-/// What a request asks for.
+/// Parses the parameters of a request.
 fn read(query: &Query, now: jiff::Timestamp) -> Result<TimelineRead, ApiError> {
     let now = u64::try_from(now.as_millisecond()).unwrap_or(0);
     let since = query.get("since").map(|text| parse_since(text, now));

@@ -65,7 +65,7 @@ pub enum BindError {
     Other {
         /// As given.
         address: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

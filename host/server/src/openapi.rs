@@ -8,7 +8,7 @@ use super::routes::{Answer, Forms, Parameter, Permission, Route, routes};
 /// Of gpud.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the answers and bodies look like. A test holds every golden document against it.
+/// The schemas of answers and bodies. A test validates every golden document against them.
 const SCHEMAS: &str = include_str!("openapi_schemas.json");
 
 /// The answers that any route can give.

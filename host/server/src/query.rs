@@ -10,7 +10,7 @@ use crate::wire::{GoDuration, GoTime, go_quote};
 
 /// Longest list of components in which a name counts as often as it is there.
 const MAX_NAMES: usize = 256;
-/// What `since` means when it is not given.
+/// The default of `since`.
 const DEFAULT_SINCE: GoDuration = GoDuration(30 * 60 * 1_000_000_000);
 
 /// The parameters of one request, in order.

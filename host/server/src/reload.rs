@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A value that can be reloaded from its files.
 pub trait Reload: Send + Sync + 'static {
-    /// What it is, for the log.
+    /// Names it for the log.
     fn what(&self) -> &'static str;
     /// Its files.
     fn files(&self) -> Vec<PathBuf>;

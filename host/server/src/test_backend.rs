@@ -48,7 +48,7 @@ pub(super) struct Fake {
     pub(super) asked_samples: Mutex<Vec<(Option<Vec<String>>, i64)>>,
     pub(super) asked_events: Mutex<Vec<i64>>,
     pub(super) asked_timeline: Mutex<Vec<TimelineRead>>,
-    /// What readers of the stream follow; without it their stream ends at once.
+    /// The feed that readers of the stream follow; without it their stream ends at once.
     pub(super) feed: Mutex<Option<broadcast::Sender<Arc<Change>>>>,
     /// Changes that a reader that has seen something has missed; `None` if they are not known.
     pub(super) missed: Mutex<Option<Vec<Arc<Change>>>>,

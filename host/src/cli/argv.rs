@@ -180,7 +180,7 @@ fn known<'a>(root: &'a Command, name: &str) -> Result<&'a Command, UsageError> {
         .ok_or_else(|| UsageError::UnknownCommand(name.to_owned()))
 }
 
-/// What follows the one or two dashes; `None` for anything that is no flag (`-` alone is none).
+/// Returns the text after the one or two dashes; `None` for a word that is no flag (`-` alone is none).
 fn flag_name(word: &str) -> Option<&str> {
     let name = word.strip_prefix('-')?;
     let name = name.strip_prefix('-').unwrap_or(name);

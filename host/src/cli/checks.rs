@@ -46,7 +46,7 @@ pub struct CheckOptions {
     pub host_root: Option<PathBuf>,
     /// File with the site's configuration of components; `None` is the default one, if it is there.
     pub site_file: Option<PathBuf>,
-    /// What to pretend.
+    /// The faults to pretend.
     pub faults: GpuFaults,
 }
 
@@ -79,7 +79,7 @@ impl CheckOptions {
 /// Settings for InfiniBand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InfinibandOptions {
-    /// What the ports must reach; `None` as not given.
+    /// The expected ports and rate; `None` if not given.
     pub expected_ports: Option<ExpectedPorts>,
     /// Devices to leave out.
     pub exclude_devices: Vec<String>,

@@ -22,7 +22,7 @@ pub struct Command {
     pub name: &'static str,
     /// Further words for it.
     aliases: &'static [&'static str],
-    /// What it does, in the help of all commands.
+    /// Its summary in the help of all commands.
     summary: &'static str,
     /// It is in no help, no completion and no manual: gpud runs it for itself.
     is_hidden: bool,
@@ -124,7 +124,7 @@ pub trait Action: Debug + Sized + 'static {
     /// Does it.
     ///
     /// # Errors
-    /// What went wrong, with the exit status for it.
+    /// The error, with its exit status.
     fn run(self, context: CommandContext) -> impl Future<Output = Result<Exit, Exit>>;
 }
 
@@ -140,7 +140,7 @@ pub struct CommandContext {
     pub socket: Option<BoundSocket>,
 }
 
-/// What becomes the end of a command: what to print, and the exit status.
+/// A command while it runs. Its result has the output and the exit status.
 pub type Ending = Pin<Box<dyn Future<Output = Result<Exit, Exit>>>>;
 
 /// An `Action` of any command.

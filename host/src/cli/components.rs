@@ -48,7 +48,7 @@ impl ComponentSelection {
         chosen && !self.except.contains(name)
     }
 
-    /// What to tell the operator about names that do not exist, given those that do. They choose nothing, as in GPUd,
+    /// Returns a warning about names that do not exist, given those that do. Such names choose nothing, as in GPUd,
     /// where scripts switch everything off with such a name; `none` is the word for that.
     pub fn warning(&self, known: &[String]) -> Option<String> {
         let named = self.only.iter().flatten().chain(&self.except);

@@ -149,8 +149,8 @@ impl Grid {
         }
     }
 
-    /// What has the same value in every row of several, as names with values (without those that say nothing), and the
-    /// columns that are left. The column at `names`, which tells the rows apart, comes first of them.
+    /// Returns the columns with the same value in every row of several, as names with values (without empty ones), and
+    /// the columns that are left. The column at `names`, which tells the rows apart, comes first of them.
     fn parted(&self, names: usize) -> (Vec<String>, Self) {
         let cell = |row: &[String], column: usize| row.get(column).cloned().unwrap_or_default();
         let (mut shared, mut own) = (Vec::new(), vec![names]);
@@ -340,7 +340,7 @@ fn join(prefix: &str, key: &str) -> String {
 }
 
 impl Node {
-    /// What stands at the end of a path of names joined by dots.
+    /// Returns the value at the end of a path of names joined by dots.
     fn at(&self, path: &str) -> Option<&Self> {
         path.split('.').try_fold(self, |node, name| match node {
             Self::Object(fields) => fields

@@ -16,11 +16,11 @@ pub struct Exit {
     pub code: u8,
     /// Printed as it is, but for characters that would drive the terminal even in JSON.
     pub stdout: String,
-    /// What standard error gets.
+    /// The text for standard error.
     pub stderr: Stderr,
 }
 
-/// What standard error gets.
+/// The text for standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stderr {
     /// Nothing.

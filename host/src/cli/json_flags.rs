@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-/// What the InfiniBand ports must reach. Negative numbers count as 0.
+/// The least number and rate of InfiniBand ports. Negative numbers count as 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExpectedPorts {
     /// Ports that must be up at the rate; 0 is not checked.
@@ -21,7 +21,7 @@ pub struct NfsGroup {
     pub volume_path: String,
     /// Folder in it, made if missing.
     pub dir_name: String,
-    /// What is written to the probe file and read back.
+    /// The content that is written to the probe file and read back.
     pub file_contents: String,
 }
 

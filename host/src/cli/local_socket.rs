@@ -11,7 +11,7 @@ use crate::node::system::euid;
 pub const SHARED_SOCKET: &str = "/run/gpud/gpud.sock";
 const NAME: &str = "gpud.sock";
 
-/// What `--local-socket` asks for.
+/// The choice that `--local-socket` makes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LocalSocketChoice {
     /// The usual path.

@@ -18,7 +18,7 @@ use crate::{
 /// The key of `extra_info` under which built-in checks give their document.
 pub(super) const DATA: &str = "data";
 
-/// What stands above everything else.
+/// The text above the results.
 pub fn begin(terminal: Terminal) -> String {
     format!(
         "\n\n{} scanning the host (GOOS linux)\n\n",
@@ -26,7 +26,7 @@ pub fn begin(terminal: Terminal) -> String {
     )
 }
 
-/// What stands below everything else.
+/// The text below the results.
 pub fn end(terminal: Terminal) -> String {
     format!("\n\n{} scan complete\n\n", terminal.good())
 }
@@ -72,7 +72,7 @@ pub struct ScanReport {
     pub health: String,
     /// Every component's verdicts, the worst first.
     pub components: Vec<ComponentHealthStates>,
-    /// What they amount to; not with `--classic`.
+    /// The summary of all states; not with `--classic`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
 }

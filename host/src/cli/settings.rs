@@ -21,7 +21,7 @@ pub fn component_config(
     }
 }
 
-/// What the flags say; `{}` for components without any.
+/// Returns the configuration that the flags give; `{}` for components without any.
 fn flags(component: &str, checks: &CheckOptions) -> Value {
     match component {
         "accelerator-nvidia-error-xid" => with_catalog(xid(&checks.xid), checks),

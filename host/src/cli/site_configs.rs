@@ -14,7 +14,7 @@ pub const DEFAULT_FILE: &str = "/etc/default/gpud.components.yaml";
 /// Largest file, bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What a site says, by component.
+/// A site's configurations, by component.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SiteConfigs {
     file: String,
@@ -58,7 +58,7 @@ impl SiteConfigs {
         })
     }
 
-    /// What it says about one component.
+    /// Returns the configuration of one component.
     pub fn of(&self, component: &str) -> Option<SiteConfig> {
         let keys = self.by_component.get(component)?;
         Some(SiteConfig {

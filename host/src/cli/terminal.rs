@@ -30,7 +30,7 @@ pub enum ColorChoice {
 
 /// How wide tables may be where no terminal says it: into a pipe or a file.
 const PIPE_WIDTH: usize = 160;
-/// What `COLUMNS` or a terminal may say of its width.
+/// The accepted widths of `COLUMNS` or a terminal.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=10_000;
 
 /// Whether a stream is given colours and signs, and how wide tables on it may be.
@@ -42,7 +42,7 @@ pub struct Terminal {
     width: usize,
 }
 
-/// What a line is about.
+/// The sign of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// Something does not work.

@@ -1,4 +1,4 @@
-//! What `gpud --version` prints.
+//! The output of `gpud --version`.
 
 use super::VERSION;
 use crate::capability::CONTRACT;

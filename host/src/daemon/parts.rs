@@ -1,4 +1,4 @@
-//! What the parts of a running daemon share.
+//! The services that the parts of a running daemon share.
 
 use std::sync::Arc;
 

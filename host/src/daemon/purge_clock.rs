@@ -14,7 +14,7 @@ const PROOF: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug)]
 pub struct PurgeClock {
     time: UnixMillis,
-    /// What had passed since the start at that time.
+    /// The time since the start at that moment.
     passed: Duration,
     /// Since when the clock has been ahead.
     ahead_since: Option<Duration>,
@@ -55,7 +55,7 @@ mod tests {
 
     const NOW: UnixMillis = 1_790_000_000_000;
 
-    /// What has passed since the start, what the clock says, what rows are removed by; in hours.
+    /// The time since the start, the clock, and the clock by which rows are removed; in hours.
     fn story(steps: &[(u64, i64, i64)]) {
         let at = |hours: i64| NOW.saturating_add_signed(hours * 3_600_000);
         let mut clock = PurgeClock::new(NOW);

@@ -1,4 +1,4 @@
-//! What gpud says about itself: JSON lines for the daemon, short plain lines for the other commands.
+//! The log: JSON lines for the daemon, short plain lines for the other commands.
 //!
 //! A JSON line has `level`, `ts` (ISO 8601, UTC), `caller` (file and line), `msg` and the event's fields. The daemon's
 //! lines are written by a thread of their own, so that a full disk or a reader that hangs holds up no check; lines that

@@ -23,7 +23,7 @@ enum Message {
     Line(String),
     /// Answered when everything before is written.
     Flush(SyncSender<()>),
-    /// What comes after goes here.
+    /// Later messages are written here.
     Replace(Box<dyn Write + Send>),
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::Receiver;
 use crate::logging::Reopener;
 use notify::Notifier;
 
-/// What a daemon gets from the process that started it. The default is a daemon that nobody watches.
+/// The handles that a daemon gets from the process that started it. By default no process watches it.
 #[derive(Default)]
 pub struct Service {
     /// The way to systemd.

@@ -1,4 +1,4 @@
-//! What SIGHUP makes the daemon reload.
+//! The parts of the daemon that SIGHUP reloads.
 
 use std::{pin::Pin, sync::Arc};
 

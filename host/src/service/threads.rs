@@ -1,8 +1,8 @@
-//! What the daemon's threads do, as the kernel sees it: for a bug report on a daemon that hangs.
+//! Lists the daemon's threads and their state in the kernel: for a bug report on a daemon that hangs.
 //!
-//! GPUd writes the stacks of its goroutines into the same file. Native threads cannot be stopped and unwound from within
-//! without risk, so this is what `/proc` tells: state, the kernel function that a thread waits in, the system call, and
-//! for root the kernel's stack, which names the driver or file system that does not answer.
+//! GPUd writes the stacks of its goroutines into the same file. Native threads cannot be stopped and unwound from
+//! within without risk, so the content of `/proc` is used: state, the kernel function that a thread waits in, the
+//! system call, and for root the kernel's stack, which names the driver or file system that does not answer.
 
 use std::{
     fmt::Write as _,
@@ -61,7 +61,7 @@ fn one_line(path: &Path) -> String {
     content(path).lines().next().unwrap_or_default().to_owned()
 }
 
-/// What cannot be read (most of it takes root) is said in its place.
+/// A value that cannot be read (most need root) is replaced by the reason.
 #[expect(clippy::disallowed_methods, reason = "the daemon's own threads")]
 fn content(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| format!("({error})"))

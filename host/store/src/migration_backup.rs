@@ -1,7 +1,7 @@
 //! A copy of the database from before a migration, for a downgrade.
 //!
-//! An earlier gpud cannot read a file that a later one has migrated. The later one leaves a copy beside it. `gpud update`,
-//! `install.sh` or an operator puts the earlier program back, and asks for the copy with an empty file.
+//! An earlier gpud cannot read a file that a later one has migrated. The later one leaves a copy beside it. `gpud
+//! update`, `install.sh` or an operator puts the earlier program back, and asks for the copy with an empty file.
 
 use std::fs::{self, OpenOptions};
 use std::io;

@@ -36,8 +36,8 @@ impl NegativeCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `Ok`: there is no row later than `since`. Only newer rows are added and only older ones removed, so there is none of
-    /// a later time either.
+    /// `Ok`: there is no row later than `since`. Only newer rows are added and only older ones removed, so there is
+    /// none of a later time either.
     pub(super) fn since(
         &self,
         component: &str,

@@ -11,7 +11,7 @@ use crate::{NodeIdentity, Snapshot, UnixMillis};
 const NO_CHASSIS: &str = "unknown";
 /// In place of a machine without an id, as gpuid writes it.
 const NO_MACHINE: &str = "na";
-/// What read the serial numbers, if the settings do not say.
+/// The default name of the program that read the serial numbers.
 const SOURCE: &str = "gpud";
 
 /// One serial number, and where it was read.
@@ -23,7 +23,7 @@ pub struct Reading {
     pub node: String,
     /// The machine behind it.
     pub machine: String,
-    /// What read it.
+    /// The program that read it.
     pub source: String,
     /// Serial number of the chassis.
     pub chassis: String,

@@ -32,7 +32,7 @@ pub struct Settings {
     pub node: Option<String>,
     /// The machine behind the node, such as the instance's id; the id of the operating system without it.
     pub machine: Option<String>,
-    /// What reads the serial numbers; `gpud` without it.
+    /// The program that reads the serial numbers; default `gpud`.
     pub source: Option<String>,
     /// How often the inventory is exported without a change.
     pub interval: Option<ConfigDuration>,

@@ -27,7 +27,7 @@ const MAX_MESSAGE: usize = 1000;
 /// Most bytes of the node's name in an Event's name.
 const MAX_NAME: usize = 200;
 
-/// What makes an Event a repeat: condition, reason, and whether it is a fault.
+/// The identity of an Event, by which repeats are recognised: condition, reason, and whether it is a fault.
 type Key = (String, String, bool);
 
 /// Events that wait, and those that were sent.

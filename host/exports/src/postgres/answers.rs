@@ -13,7 +13,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsStream};
 pub const MAX_ANSWERS: usize = 256 << 10;
 /// Tag of the messages by which a server asks for proof of the client's role.
 const AUTHENTICATION: u8 = b'R';
-/// What such a message says when it asks for the password itself.
+/// The code of an authentication request for a password in clear text.
 const CLEAR_TEXT: u32 = 3;
 
 /// Whether a server may ask for the password in clear text.

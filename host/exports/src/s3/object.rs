@@ -12,7 +12,7 @@ pub struct Object {
     pub key: String,
     /// Type of what is in it.
     pub content_type: &'static str,
-    /// What is in it.
+    /// Its content.
     pub body: Vec<u8>,
 }
 

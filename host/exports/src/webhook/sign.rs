@@ -15,7 +15,7 @@ const PREFIX: &str = "whsec_";
 /// signatures, so that a key can be replaced while the receiver knows only one of them.
 ///
 /// # Errors
-/// What follows `whsec_` is no base64.
+/// The text after `whsec_` is not base64.
 pub fn signature(
     keys: &SecretValue,
     id: &str,

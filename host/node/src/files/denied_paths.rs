@@ -18,9 +18,9 @@
 //! | a procfs that is mounted elsewhere than at `/proc` | all of the above |
 //! | a debugfs, tracefs or securityfs, wherever it is mounted | as `/sys/kernel/debug` |
 //!
-//! Those of `/dev`, `/etc`, `/run`, `/sys` and `/var` are denied below each folder, since a folder can hold the root of a
-//! machine (`/host` in a container) or of a container. Files that are known by name are denied under their second names,
-//! too (`file_identity.rs`).
+//! Those of `/dev`, `/etc`, `/run`, `/sys` and `/var` are denied below each folder, since a folder can hold the root of
+//! a machine (`/host` in a container) or of a container. Files that are known by name are denied under their second
+//! names, too (`file_identity.rs`).
 //!
 //! How much space is left on the filesystem that holds a path (`statvfs`) is reported for every path: it shows nothing of the
 //! file. The built-in check of GPU processes reads `environ` of other processes, never gpud's own.
@@ -171,9 +171,9 @@ impl DeniedPaths {
         self
     }
 
-    /// Returns the denied files and folders of a live machine that can have second names. They are looked up at each call:
-    /// programs replace files of `/etc`, and a key that was renewed is another file, often under another name with a link
-    /// to it. Blocks.
+    /// Returns the denied files and folders of a live machine that can have second names. They are looked up at each
+    /// call: programs replace files of `/etc`, and a key that was renewed is another file, often under another name
+    /// with a link to it. Blocks.
     pub fn identities(&self) -> Vec<FileIdentity> {
         let of_etc = OF_ETC.iter().chain(&ALSO_OF_ETC);
         let of_etc = of_etc.filter_map(|file| FileIdentity::of_path(&format!("/etc/{file}")));

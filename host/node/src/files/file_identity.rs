@@ -1,5 +1,5 @@
-//! Recognises files that no grant reaches under their second names: hard links, and folders that are mounted in a second
-//! place. A path does not show either; the device and inode numbers are the same under each name.
+//! Recognises files that no grant reaches under their second names: hard links, and folders that are mounted in a
+//! second place. A path does not show either; the device and inode numbers are the same under each name.
 
 use rustix::{fd::OwnedFd, fs::Stat};
 

@@ -80,7 +80,7 @@ pub enum FileKind {
 pub struct DirEntry {
     /// Its name, without the directory.
     pub name: String,
-    /// What it is itself: a link is not followed.
+    /// The kind of the entry itself: a link is not followed.
     pub kind: FileKind,
 }
 

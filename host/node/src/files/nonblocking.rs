@@ -1,5 +1,5 @@
-//! Reads that cannot block, made on the caller's own thread: of files that the kernel has in memory. All other reads are
-//! made on threads that may hang.
+//! Reads that cannot block, made on the caller's own thread: of files that the kernel has in memory. All other reads
+//! are made on threads that may hang.
 //!
 //! | what | why it does not wait |
 //! |---|---|

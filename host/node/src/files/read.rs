@@ -27,7 +27,8 @@ pub const MAX_GLOB_BYTES: u64 = 64 << 20;
 const CHUNK: usize = 64 * 1024;
 
 thread_local! {
-    /// What files are read into before they have a size: most hold some hundred bytes, and a round reads thousands.
+    /// The buffer into which files are read before their size is known: most hold some hundred bytes, and a round reads
+    /// thousands.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -115,7 +115,7 @@ impl HangPool {
     /// the "already hangs" rule, so it must say exactly what is asked (`stat /mnt/a`, not `stat`).
     ///
     /// # Errors
-    /// What `call` answers; [`SourceError::TimedOut`] when `deadline` (counted from now, waiting for a thread included)
+    /// The error of `call`; [`SourceError::TimedOut`] when `deadline` (counted from now, waiting for a thread included)
     /// passes first, at once when the same `what` or every thread already hangs; [`SourceError::Other`] when the call
     /// panics, no thread can be started, or too many calls wait.
     ///

@@ -15,7 +15,7 @@ pub struct Counters {
     pub(super) gaps: AtomicU64,
 }
 
-/// What happened since the start, at one moment: `records_read = records_examined + unparsable + lost_queue`, apart from
+/// The counts since the start, at one moment: `records_read = records_examined + unparsable + lost_queue`, apart from
 /// records that are on their way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CounterValues {

@@ -64,7 +64,7 @@ struct InboxShared {
 struct InboxState {
     messages: VecDeque<Arc<KernelMessage>>,
     bytes: usize,
-    /// What did not fit; nothing is put in while there is some, so that the order stays that of the log.
+    /// Messages that did not fit. While there are any, no message is added, so that the order stays that of the log.
     overflow: Option<Overflow>,
     /// Of an overflow, what the log no longer held.
     lost: Option<Gap>,

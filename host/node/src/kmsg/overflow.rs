@@ -75,7 +75,7 @@ impl Refill {
         self.found += 1;
     }
 
-    /// What the log does not hold any more, if `outside` messages are still to come.
+    /// The messages that the log no longer has, if `outside` messages are still to be read.
     pub fn lost(self, outside: u64) -> Option<Gap> {
         let Overflow {
             first, last, time, ..

@@ -62,7 +62,7 @@ pub struct UnaryCall {
 pub struct UnaryReply {
     /// Status code of gRPC: 0 is success, 12 a method that the service does not have.
     pub status: u32,
-    /// What the service says about it, cut at 1 KiB; mostly empty on success.
+    /// The service's message, cut at 1 KiB; mostly empty on success.
     pub text: String,
     /// The response message; empty unless the status is 0.
     pub message: Vec<u8>,

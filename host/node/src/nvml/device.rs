@@ -158,7 +158,7 @@ impl Device {
         Self::presence_of(self.persistence_mode().await)
     }
 
-    /// What the answer to [`Self::persistence_mode`] says of it.
+    /// Derives the presence of the GPU from the answer to [`Self::persistence_mode`].
     ///
     /// # Errors
     /// As [`Self::presence`].

@@ -11,8 +11,8 @@
 //! [`gpu::SHARED_FOR`]: checkers of one round that ask the same thing cause one call. What never asks the driver at all
 //! is [`Nvml::latest`] and [`Nvml::inventory`]: requests use these.
 //!
-//! What is asked is a [`Driver`]: NVML ([`library`]), or one in memory ([`simulated`]), with or without pretended faults
-//! ([`injected`]).
+//! The questions go to a [`Driver`]: NVML ([`library`]), or one in memory ([`simulated`]), with or without pretended
+//! faults ([`injected`]).
 
 mod device;
 pub mod driver;
@@ -90,8 +90,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// What the environment asks for. Switches are on when they are exactly `true`; empty paths are none. The log names
-    /// switches by which something is shown that is not there: the environment may be another user's.
+    /// Reads the options from the environment. Switches are on when they are exactly `true`; empty paths are none. The
+    /// log names switches that pretend something: the environment may be another user's.
     pub fn from_env() -> Self {
         let pretences = pretences(|name| is_on(std::env::var_os(name)));
         if !pretences.is_empty() {

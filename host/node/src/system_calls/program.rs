@@ -5,7 +5,7 @@ use super::table::{CLONE3, Family};
 /// An instruction, as `struct sock_filter` of Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instruction {
-    /// What to do.
+    /// The operation.
     pub code: u16,
     /// How many instructions to leave out if a comparison is true.
     pub if_true: u8,

@@ -10,7 +10,7 @@ use super::{
     walk::{WalkEnd, WalkGoal, walk},
 };
 
-/// What a log file that is there keeps of its permissions: others than owner and group have none, the group reads.
+/// The permissions that an existing log file may retain: none for others than owner and group, and the group may read.
 const LOG_MODE: u32 = 0o640;
 
 /// Opens a file to append to it. A missing one is made with mode 0600, missing folders with 0755. One that is there is

@@ -16,7 +16,7 @@ use crate::{process, users, variables};
 /// Root's home where the list of users has none.
 const HOME: &str = "/root";
 const TEMPORARY_FOLDER: &str = "TMPDIR";
-/// What a plain word has besides letters and digits.
+/// The characters that a plain word may have besides letters and digits.
 const MARKS: &[u8] = b"_.-@+,";
 
 /// The environment of a build.

@@ -74,9 +74,9 @@ pub fn temporary_folder() -> PathBuf {
     }
 }
 
-/// What scripts that root runs do not inherit as it is from this process's environment: variables by which somebody else
-/// could have their own code run, and those that hold a path which others can change. `None` is a variable that they do not
-/// get. The log names each once, all that are new in one line.
+/// Returns the variables that scripts of root do not inherit unchanged from this process's environment: those with
+/// which another user could have code run, and those with a path that others can change. `None` is a variable that is
+/// removed. The log names each once, all new ones in one line.
 pub fn inherited() -> Vec<(OsString, Option<OsString>)> {
     let opener = Opener::of_command();
     if !opener.is_strict {

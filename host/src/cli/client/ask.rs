@@ -14,7 +14,7 @@ pub enum AskError {
     /// It refuses: the status and its words.
     #[error("{0}")]
     Refused(String),
-    /// What answers is not gpud, or another version of it.
+    /// The server that answers is not gpud, or another version of it.
     #[error("this is not an answer of gpud: {0}")]
     Unknown(#[from] serde_json::Error),
 }

@@ -65,7 +65,7 @@ pub enum ClientError {
     Connect {
         /// As given.
         server: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Somebody listens, but does not speak HTTPS.

@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command = Command::new::<CompileComponentArgs>(
 )
 .hidden();
 
-/// What to compile.
+/// The component to compile, and for which engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompileComponentOptions {
     /// The component.

@@ -6,7 +6,7 @@ use crate::{
     wire::go_quote,
 };
 
-/// What keeps a file from being read.
+/// The problem with a file that cannot be read.
 const UNREADABLE: &str = "file_unreadable";
 /// The problem with the component of a Wasm entry.
 const WASM: &str = "wasm_component";
@@ -24,7 +24,7 @@ pub struct Complaint {
     pub place: Option<Position>,
     /// Which key; empty for a file or an entry as a whole.
     pub path: String,
-    /// What to do.
+    /// Advice.
     pub note: Option<String>,
     /// All of it for people; the message is its first line.
     pub report: String,

@@ -1,4 +1,5 @@
-//! What `gpud custom-plugins` checks when it is given no file: what a spec looks like, and each way a check can end.
+//! The example that `gpud custom-plugins` checks without a file: it shows a spec, and each way in which a check can
+//! end.
 
 /// Stands for the file's name in messages.
 pub const NAME: &str = "built-in example";

@@ -14,7 +14,7 @@ use crate::{
     wire::{HealthState, SuggestedActions},
 };
 
-/// What closes a document with results.
+/// The end of a document with results.
 pub const TAIL: &str = "]}\n";
 
 #[derive(Serialize)]

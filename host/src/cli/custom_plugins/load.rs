@@ -19,11 +19,11 @@ use crate::{
 pub struct LoadedFile {
     /// `init` plugins first, else in file order.
     entries: Vec<LoadedEntry>,
-    /// What GPUd reports instead of a table: the file cannot be read, or holds what cannot be loaded.
+    /// Errors that GPUd reports instead of a table: the file cannot be read, or one of its plugins cannot be loaded.
     pub problems: Vec<Complaint>,
-    /// What is reported after the table: names that occur twice, Wasm components that cannot be used.
+    /// Errors that are reported after the table: names that occur twice, Wasm components that cannot be used.
     pub late: Vec<Complaint>,
-    /// What does not matter to GPUd.
+    /// Warnings, which GPUd does not have.
     pub warnings: Vec<Complaint>,
 }
 
@@ -147,7 +147,7 @@ fn init_first(mut plugins: Vec<Plugin>) -> Vec<Plugin> {
 
 type MachineSource = Result<(Arc<Node>, Runtime), String>;
 
-/// What Wasm components need, and scripts do not.
+/// Starts the services that Wasm components need, and scripts do not.
 async fn start() -> MachineSource {
     let node = Node::live().await.map_err(|error| error.to_string())?;
     let node = Arc::new(node);

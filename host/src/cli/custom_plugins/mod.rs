@@ -146,7 +146,7 @@ enum PluginView {
 }
 
 impl PluginView {
-    /// What the file holds, and all that is wrong with it. Results follow if it `runs`.
+    /// Shows the content of the file and its problems. Results follow if it `runs`.
     fn file(&self, loaded: &LoadedFile, runs: bool) -> io::Result<()> {
         let (stdout, stderr) = match self {
             Self::Text { stdout, stderr, .. } => (*stdout, *stderr),

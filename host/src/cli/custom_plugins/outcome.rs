@@ -21,7 +21,7 @@ pub struct Outcome {
     pub mismatches: Vec<Mismatch>,
     /// Whether a script printed no JSON object although its parser expects values in one.
     pub unchecked: bool,
-    /// What a script printed.
+    /// The output of a script.
     pub output: Vec<u8>,
     /// Of a script.
     pub exit_code: i32,
@@ -34,11 +34,11 @@ pub struct Outcome {
 pub struct WasmCheck {
     /// Whether there is something for it to watch on this machine.
     pub supported: bool,
-    /// What the check cost.
+    /// The cost of the check.
     pub bill: Option<Bill>,
 }
 
-/// What a check cost.
+/// The cost of a check.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Bill {
     /// Time, seconds.
@@ -93,7 +93,7 @@ impl Outcome {
         self.health() == Health::Healthy.as_str() || self.wasm.is_some_and(|wasm| !wasm.supported)
     }
 
-    /// What ends a run at the first plugin that is not healthy, in GPUd's words.
+    /// Returns the error that ends a run at the first plugin that is not healthy, in GPUd's words.
     pub fn failure(&self) -> String {
         let reason = self.worst().map_or("", |state| &state.reason);
         format!(

@@ -24,7 +24,7 @@ pub const LIMIT: Duration = Duration::from_secs(120);
 const TIME_UP: &str = "context deadline exceeded";
 const STOPPED: &str = "context canceled";
 
-/// What runs plugins.
+/// Runs plugins of a file.
 pub struct Runner {
     stop: CancellationToken,
     deadline: Instant,

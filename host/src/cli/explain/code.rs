@@ -1,5 +1,5 @@
-//! What `gpud explain xid 79` shows: what the catalogues say of a code. The checkers judge a sample line of it, so what that
-//! line says of a GPU, a process or a time is left out.
+//! The output of `gpud explain xid 79`: the catalogues' entries for a code. The checkers judge a sample line of it, so
+//! the GPU, process and time of that line are left out.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::{
     summary::causes,
 };
 
-/// What stands between an error and the device in a message.
+/// The separator between an error and the device in a message.
 const DETECTED_ON: &str = " detected on ";
 /// End of the reason of a state that the site's policy decided.
 const SITE_POLICY: &str = " (site policy)";
@@ -58,7 +58,7 @@ impl Family {
     }
 }
 
-/// What the catalogues say of a code.
+/// The catalogues' entries for a code.
 pub struct Explained<'a> {
     code: ErrorCode,
     event: &'a Event,

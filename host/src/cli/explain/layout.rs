@@ -21,11 +21,11 @@ use crate::{
 pub(super) struct LogLayout<'s> {
     /// Where it is.
     pub path: &'s Path,
-    /// What it holds.
+    /// Its content.
     pub log: &'s Overview,
-    /// What the checkers made of it, host by host.
+    /// The checkers' judgements, host by host.
     pub hosts: &'s [HostJudgement],
-    /// What `--fail-on` counts: verdicts, and serious events of components without one.
+    /// The states that `--fail-on` counts: verdicts, and serious events of components without one.
     pub gate: &'s [ComponentHealthStates],
     /// Everything.
     pub verbose: bool,
@@ -34,7 +34,7 @@ pub(super) struct LogLayout<'s> {
 }
 
 impl LogLayout<'_> {
-    /// What each host's log amounts to.
+    /// Returns the summary of each host's log.
     fn summaries(&self) -> Vec<Summary> {
         self.hosts.iter().map(summary).collect()
     }
@@ -159,7 +159,7 @@ impl LogLayout<'_> {
     }
 }
 
-/// What the log of one host amounts to. Only verdicts count: what its events alone are worth is not judged.
+/// Returns the summary of one host's log. Only verdicts count; its events alone are not judged.
 fn summary(host: &HostJudgement) -> Summary {
     let judgements = host.judgements.iter();
     let judged = judgements.filter(|judgement| !judgement.states.is_empty());

@@ -39,7 +39,7 @@ pub(super) const COMMAND: Command = Command::new::<ExplainArgs>(
     "Say what a kernel line, an error code or a saved kernel log means",
 );
 
-/// What to explain.
+/// The subject to explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// `xid 79`, `sxid 12028`, or the words of a pasted line.
@@ -48,7 +48,7 @@ pub enum Subject {
     File(PathBuf),
 }
 
-/// What to explain, and how.
+/// The subject to explain, and the form of the explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainOptions {
     /// Of what.
@@ -161,7 +161,7 @@ fn now() -> UnixMillis {
     Clock::Live.now_ms()
 }
 
-/// What the checkers make of the log of one host.
+/// The checkers' judgements about the log of one host.
 struct HostJudgement {
     /// Its name, where lines have it.
     host: Option<String>,

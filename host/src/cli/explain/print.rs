@@ -21,7 +21,7 @@ use crate::{
     wire::{ComponentHealthStates, HealthState, Origin},
 };
 
-/// What is said of a file without any kernel message.
+/// The message for a file without any kernel message.
 pub const UNREAD: &str = "no kernel message was found, so nothing was judged";
 const UNKNOWN: &str = "\
 no checker makes anything of it
@@ -70,7 +70,7 @@ pub fn text(log: &Overview, hosts: &[HostJudgement], terminal: Terminal) -> Stri
     text
 }
 
-/// What a host is called where a file has several.
+/// Returns the name of a host where a file has several.
 fn name_if_several(hosts: &[HostJudgement], host: &HostJudgement) -> Option<String> {
     (hosts.len() > 1).then(|| match &host.host {
         Some(name) => format!("host {name}"),
@@ -78,7 +78,7 @@ fn name_if_several(hosts: &[HostJudgement], host: &HostJudgement) -> Option<Stri
     })
 }
 
-/// What should be known of the times shown.
+/// Returns notes about the times that are shown.
 fn notes(log: &Overview) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     if log.logs.len() > 1 {
@@ -179,7 +179,7 @@ fn one(text: &mut String, judgement: &Judgement, host: Option<&str>, terminal: T
     }
 }
 
-/// What there was no room for, in words.
+/// Says how many events were left out.
 fn left_out(judgement: &Judgement) -> Option<String> {
     let left_out = &judgement.left_out;
     (left_out.events > 0).then(|| {
@@ -222,7 +222,7 @@ pub fn incomplete(log: &Overview, hosts: &[HostJudgement]) -> Option<String> {
     })
 }
 
-/// What a line says of its device and process, and what both catalogues make of it.
+/// Writes the facts of a line about its device and process, and those of both catalogues.
 pub fn facts(text: &mut String, extra_info: &[(String, String)]) {
     for Fact { name, value } in error_facts(extra_info) {
         let _ = writeln!(text, "    {name}: {}", printable(&value));
@@ -236,7 +236,7 @@ pub fn facts(text: &mut String, extra_info: &[(String, String)]) {
     }
 }
 
-/// What ended an event, if anything did: a later event of the same device that its entry names.
+/// Returns the event that ended another one, if there is one: a later event of the same device that its entry names.
 pub fn end_of<'a>(
     seen: &StoredEvent,
     entry: &EventFact,

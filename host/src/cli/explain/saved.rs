@@ -34,7 +34,7 @@ use crate::{
 /// Portions of a log that is read once more and that wait to be judged.
 const PORTIONS: usize = 2;
 
-/// What is to be judged.
+/// The log to judge.
 pub enum SavedLog {
     /// A file, as far as it had been written when it was opened.
     File {
@@ -99,7 +99,7 @@ impl SavedLog {
     }
 }
 
-/// What the checkers make of a log.
+/// Judges a log with all selected checkers, host by host.
 ///
 /// # Errors
 /// It cannot be read, or no checker can run.

@@ -34,7 +34,7 @@ pub(super) const COMMAND: Command = Command::new::<HealthcheckArgs>(
 /// The status for a command line that makes no sense: `unknown` to Nagios and to node-problem-detector.
 const MISUSE: u8 = 3;
 
-/// What to answer, and to whom.
+/// The form of the answer, and the daemon to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthcheckOptions {
     /// For which caller.

@@ -26,11 +26,11 @@ pub struct Finding {
     pub component: String,
     /// Why.
     pub reason: String,
-    /// What to do, the wire's words.
+    /// Repair actions, in the API's words.
     pub actions: Vec<String>,
 }
 
-/// What all states together say.
+/// The verdict of all states together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The worst first, then by component.

@@ -32,7 +32,7 @@ const ERROR_CODE: &str = "failed_to_get_history";
 /// Most requests for one table.
 const MAX_REQUESTS: usize = 200;
 
-/// What to show.
+/// The entries to show, and the daemon to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryOptions {
     /// Base URL; empty is the daemon of this machine.

@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command = Command::new::<InjectFaultArgs>(
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_inject_fault";
 
-/// What to write into the kernel log.
+/// The line to write into the kernel log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InjectFaultOptions {
     /// Priority's name.

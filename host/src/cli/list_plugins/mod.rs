@@ -28,7 +28,7 @@ pub(super) const COMMAND: Command =
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_get_custom_plugins";
 
-/// What is printed of a spec.
+/// The printed fields of a spec.
 #[derive(Deserialize)]
 struct ListedPlugin {
     plugin_name: String,

@@ -33,7 +33,7 @@ pub struct GpuRow {
     pub temperature: String,
     /// Watts, and the limit.
     pub power: String,
-    /// What is wrong with it; empty if nothing is.
+    /// Its trouble; empty if there is none.
     pub trouble: String,
     /// How bad that is; empty if nothing is wrong.
     pub health: String,

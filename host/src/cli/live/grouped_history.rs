@@ -57,7 +57,7 @@ pub fn gathered(entries: &[HistoryEntry]) -> Vec<Gathered<'_>> {
     shown.collect()
 }
 
-/// What entries share that are shown as one: the health, and the subject. `None` for those that are shown by themselves.
+/// Returns the key by which entries are grouped: health and subject. `None` for entries that are shown by themselves.
 fn kind(entry: &HistoryEntry) -> Option<(&str, &str)> {
     let subject = entry.subject.as_ref()?;
     let name = subject.uuid.as_deref().unwrap_or(&subject.label);

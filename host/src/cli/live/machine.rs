@@ -104,7 +104,7 @@ fn table<'l>(rows: impl Iterator<Item = Gathered<'l>>) -> Columns {
     table
 }
 
-/// What an entry is, and what it says.
+/// Returns the kind of an entry, and its text.
 pub fn in_words(entry: &HistoryEntry) -> (String, String) {
     let what = match (&entry.to, &entry.severity) {
         (Some(to), _) => to.clone(),

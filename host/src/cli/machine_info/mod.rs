@@ -26,7 +26,7 @@ use crate::{
 pub(super) const COMMAND: Command =
     Command::new::<MachineInfoArgs>("machine-info", "Print what this machine is made of");
 
-/// What to print.
+/// The form of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineInfoOptions {
     /// Folder of the state file.

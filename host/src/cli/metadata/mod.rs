@@ -33,7 +33,7 @@ pub(super) const COMMAND: Command = Command::new::<MetadataArgs>(
     "Show what the state file notes about this installation, and the machine's reboots",
 );
 
-/// What to show and to set.
+/// The values to show and to set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetadataOptions {
     /// Folder of the state file.

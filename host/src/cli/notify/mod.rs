@@ -12,5 +12,5 @@ pub(super) const COMMAND: Command = Command::new::<NotifyArgs>(
 )
 .with_aliases(&["nt"]);
 
-/// What it says.
+/// The message.
 pub const NO_CONTROL_PLANE: &str = "nobody to notify: this build has no control plane";

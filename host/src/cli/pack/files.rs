@@ -61,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    /// What another user can put in the place of the archive that root is about to write.
+    /// Tests files that another user can put where root is about to write the archive.
     #[test]
     fn what_is_no_archive_is_neither_waited_for_nor_read_to_its_end() {
         let folder = tempfile::tempdir().unwrap();

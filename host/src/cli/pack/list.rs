@@ -19,7 +19,7 @@ use crate::{
 
 /// One spec in the folder of packs.
 struct PackRow {
-    /// What was noted of the pack; the error where that is not to be had.
+    /// The record of the pack, or why it cannot be read.
     record: Result<Record, PackRefusal>,
     /// Files that are not as the vendor signed them, and what else is wrong.
     damage: Vec<String>,

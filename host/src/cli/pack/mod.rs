@@ -49,7 +49,7 @@ const OCI: &str = "oci://";
 /// Largest file with an operator's own configurations, bytes.
 const MAX_CONFIG: usize = 1 << 20;
 
-/// What `gpud pack` is to do.
+/// An action of `gpud pack`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackAction {
     /// Make the folder of a pack.
@@ -141,7 +141,7 @@ pub struct Installation {
     pub trust: Trust,
     /// How to talk to a registry.
     pub access: Access,
-    /// What it asks for is granted.
+    /// Everything that the pack requests is granted.
     pub approve: bool,
     /// It may be older than the installed version.
     pub downgrade: bool,
@@ -204,7 +204,7 @@ impl Action for PackAction {
 /// Does it.
 ///
 /// # Errors
-/// What was refused and why, in the form that was asked for.
+/// The refusal, in the form that was asked for.
 pub async fn pack(action: &PackAction, stdout: Terminal) -> Result<Exit, Exit> {
     let (json, done) = match action {
         PackAction::New {

@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::{check_result::text, compilation};
 use crate::cli::{exit::Exit, terminal::Terminal};
 
-/// What to run.
+/// The component to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRun {
     /// The component's file.
     pub file: PathBuf,
-    /// What it may reach, as a spec has it.
+    /// Its grants, as in a spec.
     pub grants: Value,
     /// Its configuration, a mapping.
     pub config: Value,

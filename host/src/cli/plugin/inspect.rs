@@ -27,7 +27,7 @@ pub async fn inspect(file: &Path, json: bool) -> Result<Exit, Exit> {
     })
 }
 
-/// What a component is, for people.
+/// Describes a component for people.
 fn text(inspected: &Inspected) -> String {
     let mut text = format!("{}\n", printable(&inspected.file));
     let mut line = |name: &str, value: &str| {

@@ -35,7 +35,7 @@ pub(super) const COMMAND: Command = Command::new::<PluginArgs>(
     "Write, try and compare WebAssembly plugins; with a YAML file the same as custom-plugins",
 );
 
-/// What `gpud plugin` is to do.
+/// An action of `gpud plugin`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginAction {
     /// Say what a component is.
@@ -64,9 +64,9 @@ pub enum PluginAction {
     Validate(Validation),
     /// Compare two.
     Diff {
-        /// What runs.
+        /// The present version.
         old: PathBuf,
-        /// What is to take its place.
+        /// The version that is to replace it.
         new: PathBuf,
         /// As one JSON document.
         json: bool,
@@ -117,7 +117,7 @@ impl Action for PluginAction {
 /// Does it.
 ///
 /// # Errors
-/// What went wrong, in the form that was asked for.
+/// The error, in the form that was asked for.
 pub async fn plugin(action: &PluginAction, stdout: Terminal) -> Result<Exit, Exit> {
     match action {
         PluginAction::Inspect { file, json } => inspect::inspect(file, *json).await,

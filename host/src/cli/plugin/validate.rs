@@ -12,7 +12,7 @@ use crate::cli::{
     terminal::{Terminal, printable},
 };
 
-/// What to validate.
+/// The component to validate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validation {
     /// The component's file.

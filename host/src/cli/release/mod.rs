@@ -11,5 +11,5 @@ pub(super) const COMMAND: Command = Command::new::<ReleaseArgs>(
     "Would sign releases; this build has no such tools",
 );
 
-/// What it says.
+/// The message.
 pub const NO_SIGNING: &str = "this build has no tools to sign releases";

@@ -29,7 +29,7 @@ pub(super) const COMMAND: Command = Command::new::<RootHelperArgs>(
 )
 .hidden();
 
-/// What the helper may do.
+/// The requests that the helper accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootHelperOptions {
     /// The kernel log that it opens.

@@ -25,13 +25,13 @@ pub struct Scan<'a> {
     pub site: SiteConfigs,
     /// Where components run.
     pub runtime: Runtime,
-    /// What they may reach.
+    /// Their grants.
     pub services: Services,
     /// Standard output.
     pub terminal: Terminal,
 }
 
-/// What the components found.
+/// The components' findings.
 #[derive(Default)]
 pub struct Findings {
     /// For the summary.

@@ -51,7 +51,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How to scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanOptions {
-    /// What makes the scan fail; `None` is nothing.
+    /// The health from which on the scan fails; `None`: it never does.
     pub fail_on: Option<FailOn>,
     /// Print one JSON document.
     pub json: bool,

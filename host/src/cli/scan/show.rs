@@ -21,7 +21,7 @@ const MAX_LABEL: usize = 24;
 /// Most lines of reasons why checks do not apply.
 const MAX_ABSENT_LINES: usize = 2;
 
-/// What is shown besides the summary.
+/// The parts that are shown besides the summary.
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryView<'s> {
     /// The result.
@@ -75,12 +75,12 @@ impl SummaryView<'_> {
         text
     }
 
-    /// What is wrong, worst first; then what is well, and what does not apply here.
+    /// Shows the troubles, worst first, then the healthy components, and those that do not apply here.
     pub fn body(&self) -> String {
         format!("{}\n{}", self.troubles(), self.others())
     }
 
-    /// What is wrong, worst first, each after an empty line.
+    /// Shows the troubles, worst first, each after an empty line.
     pub fn troubles(&self) -> String {
         let mut text = String::new();
         let troubles = &self.summary.troubles;
@@ -188,7 +188,7 @@ impl SummaryView<'_> {
         }
     }
 
-    /// What is well, was not checked yet, or has nothing to watch.
+    /// Shows the components that are healthy, were not checked yet, or have nothing to watch.
     pub fn others(&self) -> String {
         let mut text = String::new();
         let to = &mut text;

@@ -10,7 +10,7 @@ use crate::cli::{
     commands,
 };
 
-/// What a new file looks like.
+/// The content of a new file.
 pub const TEMPLATE: &str = include_str!("../../../../deploy/systemd/gpud.default");
 /// The variable with the flags.
 const FLAGS: &str = "FLAGS";

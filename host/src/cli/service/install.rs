@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
-    /// What others rely on in the unit: GPUd's names and habits, and what gpud itself needs from systemd.
+    /// Tests the lines of the unit that others rely on: GPUd's names and habits, and the settings that gpud needs.
     #[test]
     fn the_unit_has_the_required_lines() {
         for line in [

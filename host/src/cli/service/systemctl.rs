@@ -14,7 +14,7 @@ use crate::{
 /// For a question: GPUd's limit.
 const QUESTION: Duration = Duration::from_secs(15);
 
-/// What systemd says of the unit.
+/// The state of the unit according to systemd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitState {
     /// It runs, or is on its way up or down; a unit that waits to be restarted counts, too.

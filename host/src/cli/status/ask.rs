@@ -1,4 +1,4 @@
-//! What the daemon says of itself.
+//! Asks the daemon for its state.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,7 +24,7 @@ pub struct Component {
     pub health: String,
     /// Why.
     pub reason: String,
-    /// What to do, as `REBOOT_SYSTEM`.
+    /// Repair actions, such as `REBOOT_SYSTEM`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repair_actions: Vec<String>,
 }

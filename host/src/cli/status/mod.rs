@@ -51,7 +51,7 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// The word for programs.
 const ERROR_CODE: &str = "failed_to_get_status";
 
-/// What to look at.
+/// The daemon to look at, and the form of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusOptions {
     /// Folder of the state file.
@@ -193,7 +193,7 @@ async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocum
     Ok(document)
 }
 
-/// What the daemon says of the machine; one of an older version says nothing.
+/// Asks the daemon for the state of the machine; `None` for a daemon of an older version.
 async fn summary(client: &Client, options: &StatusOptions) -> Option<MachineSnapshot> {
     if options.classic {
         return None;

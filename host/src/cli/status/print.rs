@@ -1,4 +1,4 @@
-//! What `gpud status` shows.
+//! Prints the output of `gpud status`.
 
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ pub struct StatusDocument {
     pub machine_id: Option<String>,
     /// By name.
     pub components: Vec<Component>,
-    /// What the daemon says of the machine; not of an older daemon, and not with `--classic`.
+    /// The state of the machine; `None` for an older daemon, and with `--classic`.
     #[serde(
         rename = "summary",
         skip_serializing_if = "Option::is_none",

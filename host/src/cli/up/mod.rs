@@ -143,7 +143,7 @@ fn failed(path: &Path, what: &str, error: &io::Error) -> Exit {
     Exit::failure(format!("failed to {what} {}: {error}", path.display()))
 }
 
-/// What to tell of it, which mostly is nothing.
+/// Returns a note about it; mostly empty.
 fn write_files(options: &UpOptions, root: &Root, binary: &str) -> Result<String, Exit> {
     let path = root.environment();
     let former = read_environment(root)?;

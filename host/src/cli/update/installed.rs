@@ -22,7 +22,7 @@ use crate::{
 
 /// Mode of the program.
 const MODE: u32 = 0o755;
-/// What names of programs begin with that are not yet in their place.
+/// The prefix of the names of programs that are not yet installed.
 const STAGED: &str = ".gpud-update-";
 /// Longest that a program may take to say its version.
 const VERSION: Duration = Duration::from_secs(30);

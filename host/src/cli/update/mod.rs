@@ -50,7 +50,7 @@ pub(super) const COMMAND: Command = Command::new::<UpdateArgs>(
     "Replace gpud by a release that you name, and go back if it does not come up",
 );
 
-/// What `gpud update check` prints.
+/// The output of `gpud update check`.
 pub const NO_CHECK: &str = "nobody is asked for the latest version: `gpud update --from PLACE --dry-run` says what a place has";
 /// The program of packages, which the package manager replaces.
 const PACKAGED: &str = "/usr/bin/gpud";

@@ -1,4 +1,4 @@
-//! What a program asks of the machine that runs it: the processor, and the version of the GNU C library. Pure.
+//! The requirements of a program on its machine: the processor, and the version of the GNU C library. No I/O.
 
 /// A section that lists the versions of symbols that a program needs (`SHT_GNU_verneed`).
 const NEEDED_VERSIONS: u32 = 0x6fff_fffe;
@@ -59,7 +59,7 @@ impl Glibc {
     }
 }
 
-/// What a program needs.
+/// The requirements of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramNeeds {
     machine: u16,

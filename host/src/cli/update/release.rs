@@ -3,7 +3,7 @@
 use super::version::Version;
 use crate::{cli::terminal::printable, pack::hex};
 
-/// What is asked of a release.
+/// The archive that is wanted of a release.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchiveQuery<'a> {
     /// The machines that the archive is for, such as `x86_64-unknown-linux-gnu`.

@@ -1,4 +1,4 @@
-//! What restarts the daemon, and the wait until it answers.
+//! Restarts the daemon and waits until it answers.
 
 use std::{
     ffi::OsString,
@@ -34,7 +34,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Between two looks at the daemon.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What restarts the daemon.
+/// The way in which the daemon is restarted.
 #[derive(Debug, Clone)]
 pub enum Restart {
     /// systemd runs it.
@@ -103,7 +103,7 @@ impl Restart {
         }
     }
 
-    /// What it has done, when the daemon has come up.
+    /// Describes the restart, once the daemon answers.
     pub fn outcome(&self) -> String {
         match self {
             Self::Systemd(_) => format!("{UNIT} was restarted and answers"),

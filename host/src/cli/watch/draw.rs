@@ -14,7 +14,7 @@ use super::{
 };
 use crate::cli::{ages, terminal::printable};
 
-/// What is said of an answer that is this old, milliseconds.
+/// The age from which on an answer is marked as old, milliseconds.
 const OLD: u64 = 10_000;
 
 /// Draws everything, and limits scrolling to the lines of the pane.
@@ -124,7 +124,7 @@ fn titles(model: &Model) -> Line<'static> {
     Line::from(spans)
 }
 
-/// What can be typed, or why nothing new is shown.
+/// Returns the keys that can be typed, or why the content is not current.
 fn keys(model: &Model) -> Line<'static> {
     if let Some(problem) = &model.problem {
         let text = match model.look {

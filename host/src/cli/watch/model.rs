@@ -1,4 +1,4 @@
-//! What is shown, and what keys do to it.
+//! The state of the screen, and how keys change it.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -47,7 +47,7 @@ impl Pane {
     }
 }
 
-/// What somebody typed.
+/// A key that was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     /// A character.
@@ -110,7 +110,7 @@ pub(super) enum Flow {
 /// Everything that the screen depends on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {
-    /// What the daemon said last.
+    /// The daemon's last answer.
     pub look: Option<MachineSnapshot>,
     /// When that was, Unix milliseconds.
     pub taken: u64,
@@ -118,7 +118,7 @@ pub(super) struct Model {
     pub problem: Option<String>,
     /// Now, Unix milliseconds.
     pub now: u64,
-    /// What is shown.
+    /// The content of the pane.
     pub pane: Pane,
     /// Only lines with this text.
     pub filter: String,

@@ -67,7 +67,7 @@ impl Screen {
         Ok(())
     }
 
-    /// What is typed from now on.
+    /// Returns the keys that are typed from now on.
     pub fn keys(&self) -> mpsc::Receiver<Key> {
         let (sender, receiver) = mpsc::channel(16);
         let ended = Arc::clone(&self.ended);

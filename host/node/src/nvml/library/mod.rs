@@ -507,7 +507,7 @@ impl Drop for Library {
     }
 }
 
-/// What a GPU may do without, also while it wants a reset. That it is lost is passed on.
+/// Makes an answer optional, also while the GPU needs a reset. An error that says that it is lost is passed on.
 fn optional<T>(answer: Answer<T>) -> Answer<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),

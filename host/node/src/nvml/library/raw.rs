@@ -1,7 +1,7 @@
 //! The calls into NVML that nvml-wrapper does not make, or not faithfully: it turns values that it does not know into
 //! errors, and believes any count. The only unsafe code of NVML.
 //!
-//! What makes the calls sound is the same everywhere: functions were found in the library under their own names, with
+//! The calls are sound for the same reasons everywhere: functions were found in the library under their own names, with
 //! the types of NVIDIA's header (nvml-wrapper-sys); handles come from the same library, which is held by [`Nvml`]; and
 //! every pointer is to a local value of the type that the header names, with the version in it that says its size. NVML
 //! is thread-safe by its own documentation.

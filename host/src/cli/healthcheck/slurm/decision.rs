@@ -5,7 +5,7 @@ use super::node::SlurmNode;
 /// How the reason of a drain begins that gpud set, and may take back.
 pub const OWN: &str = "gpud: ";
 
-/// What gpud says of the node.
+/// The judgement about the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
     /// Jobs may run.
@@ -20,7 +20,7 @@ pub enum Judgement {
     Unanswerable(String),
 }
 
-/// What to do.
+/// The step to take in Slurm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Drain it for this reason.

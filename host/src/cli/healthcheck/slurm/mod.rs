@@ -70,7 +70,7 @@ fn judgement(options: &SlurmOptions, judged: &Result<Verdict, HealthcheckError>)
     }
 }
 
-/// What was done, and the node's reason before.
+/// The step that was taken, and the node's reason before.
 struct SlurmChange {
     step: Step,
     former: String,

@@ -7,7 +7,7 @@ const MARKS: &str = "*~#!%$@^-";
 /// States and flags that keep new jobs from a node because somebody said so.
 const WITHHELD: [&str; 5] = ["DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING"];
 
-/// What decides about a node.
+/// The facts of a node that decide.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SlurmNode {
     /// The base state and its flags, such as `IDLE` and `DRAIN`.

@@ -37,7 +37,7 @@ pub struct Report {
     pub data: Data,
     /// The folder for a way back.
     pub folder: PathBuf,
-    /// What is in it.
+    /// Its content.
     pub files: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What joins GPUs: NVLink, peers, the fabric.
+//! The connections between GPUs: NVLink, peers, the fabric.
 
 use std::{mem, ptr};
 
