@@ -49,7 +49,7 @@ impl Queue {
         let mut dropped = 0;
         while inner.records.len() > self.max_records || inner.bytes > MAX_BYTES {
             let oldest = inner.in_flight;
-            // The newest stays, whatever its size.
+            // The newest record is retained, whatever its size.
             if oldest + 1 >= inner.records.len() {
                 break;
             }

@@ -26,7 +26,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// A clock that stands at `unix_ms` until it is moved.
+    /// Returns a clock that shows `unix_ms` until it is moved.
     pub fn manual(unix_ms: u64) -> Self {
         Self::Manual(Arc::new(AtomicU64::new(unix_ms)))
     }

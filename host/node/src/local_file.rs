@@ -50,7 +50,7 @@ fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
-/// Opens a regular file to be read as a stream, and tells its size in bytes.
+/// Opens a regular file to be read as a stream, and returns it with its size in bytes.
 ///
 /// # Errors
 /// Those of [`open`].

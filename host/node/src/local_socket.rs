@@ -33,7 +33,7 @@ use super::{
 const BACKLOG: i32 = 128;
 /// Its owner and its group may connect.
 const MODE: u32 = 0o660;
-/// Of a folder that is made for it: everybody may look it up.
+/// The mode of a folder that is made for the socket: every user may look it up.
 const FOLDER_MODE: u32 = 0o755;
 
 /// Why there is no socket.
@@ -157,7 +157,7 @@ impl BoundSocket {
         // Nobody can change what the folder's path leads to, so that binding by path is binding in this folder.
         let address = SocketAddrUnix::new(parent.join(&name)).map_err(errno)?;
         bind_to(&socket, &address).map_err(errno)?;
-        // Before anybody can connect, which takes `listen`.
+        // This is before the first client can connect, which needs `listen`.
         let mode = Mode::from_raw_mode(MODE);
         chmodat(&folder, &name, mode, AtFlags::empty()).map_err(errno)?;
         listen(&socket, BACKLOG).map_err(errno)?;
@@ -264,7 +264,7 @@ mod tests {
         assert!(matches!(second, Err(SocketError::Taken(_))), "{second:?}");
         assert!(connect(&path).await.is_some());
         drop(first);
-        // As a daemon that was killed leaves it.
+        // A killed daemon leaves such a socket.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(connect(&path).await.is_none());
         let again = LocalSocket::bind(&path).unwrap();

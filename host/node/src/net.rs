@@ -198,7 +198,7 @@ async fn check_server(
         .map_err(|error| SourceError::Other(format!("{what}: {error}")))?;
     let refused = |why: String| Err(SourceError::Other(format!("{what}: refused, since {why}")));
     match listener {
-        // On another machine.
+        // The listener is on another machine.
         None => Ok(()),
         Some(Some(user)) if is_of_system(user) => Ok(()),
         Some(Some(user)) => refused(format!(

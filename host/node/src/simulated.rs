@@ -16,7 +16,7 @@ use super::{
 /// The machine to simulate.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    /// The folder that stands for `/`.
+    /// The folder that replaces `/`.
     pub root: PathBuf,
     /// The time, Unix milliseconds.
     pub now: u64,
@@ -101,7 +101,7 @@ impl Node {
         Some(Arc::clone(&canned.unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Changes what answers in place of programs and services. A machine that is not made up stays as it is.
+    /// Changes the answers that replace programs and services. A machine that is not simulated stays as it is.
     pub fn change_canned(&self, change: impl FnOnce(&mut Canned)) {
         if let Some(canned) = &self.canned {
             let mut canned = canned.write().unwrap_or_else(PoisonError::into_inner);

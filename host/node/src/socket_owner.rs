@@ -1,5 +1,5 @@
-//! Whose the other end of a connection on this machine is, from the kernel's table of sockets
-//! (`sock_diag`, else `Documentation/networking/proc_net_tcp.rst`). Unlike a token it cannot be read by others, forgotten, or leaked.
+//! Finds the user at the other end of a connection on this machine, in the kernel's table of sockets (`sock_diag`, else
+//! `Documentation/networking/proc_net_tcp.rst`). Unlike a token, this cannot be read by others, forgotten, or leaked.
 
 use std::{
     io::Read,

@@ -1,5 +1,5 @@
-//! Whose a subordinate user number is. With user namespaces one user acts as tens of thousands of numbers, those that
-//! `/etc/subuid` gives to it (subuid(5)).
+//! Finds the user that owns a subordinate user id. With user namespaces one user acts as tens of thousands of ids,
+//! those that `/etc/subuid` gives to it (subuid(5)).
 
 use std::{
     path::Path,

@@ -69,7 +69,8 @@ impl TemporaryFolder {
     }
 }
 
-/// Returns the folder of this process, which is made if nothing is in it yet. It stays for as long as somebody has it. Blocks.
+/// Returns the folder of this process, which is made if nothing is in it yet. It exists for as long as a handle to it
+/// does. Blocks.
 ///
 /// # Errors
 /// The system's.
@@ -99,7 +100,7 @@ fn remove_left_behind(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_named_so = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        // Asks for the entry itself: a link is none of ours.
+        // This looks at the entry itself: a link is none of ours.
         let is_ours = || {
             let facts = entry.metadata();
             facts.is_ok_and(|facts| facts.is_dir() && facts.uid() == us)

@@ -261,7 +261,7 @@ const OF_TOOLCHAINS: &[&str] = &["CGO_", "GO", "NODE_", "NPM_", "UV_", "YARN_", 
 /// Further names that a build may need.
 const FOR_BUILDS: &[&str] = &["AR", "CC", "CFLAGS", "CXX", "CXXFLAGS", "LDFLAGS", "PYTHON"];
 
-/// Returns true if somebody may miss a variable of this name in a build, so that it is named when it is left out.
+/// Returns true if a build may need a variable of this name, so that it is named when it is left out.
 pub(crate) fn is_for_builds(name: &str) -> bool {
     let is_listed = [BUILD_WORDS, BUILD_PATHS, FOR_BUILDS]
         .iter()

@@ -23,7 +23,7 @@ pub const CHILD_COMMAND: &str = "compile-component";
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// Longest compilation.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// Address space of the child, bytes. Cranelift on the largest interpreter guests stays well below.
+/// Address space of the child, bytes. Cranelift needs far less for the largest interpreter guests.
 const CHILD_MEMORY: u64 = 4 << 30;
 
 /// The process in which compilation happens.

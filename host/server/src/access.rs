@@ -34,7 +34,7 @@ pub struct Access {
 enum Verdict {
     Allowed,
     NeedsToken,
-    /// Not even a token helps.
+    /// Only root and gpud's own user may do it, with or without a token.
     NeedsOwner(&'static str),
 }
 

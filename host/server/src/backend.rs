@@ -121,7 +121,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Why it has nothing to watch on this machine, in words; `None` if it has.
     fn not_applicable(&self, name: &str) -> Option<String>;
 
-    /// The component's latest states; before the first check one that says `no data yet`. `None` if it has gone.
+    /// The component's latest states; before the first check one with the reason `no data yet`. `None` if it was
+    /// removed.
     fn states(&self, name: &str) -> Option<ComponentStates>;
 
     /// Events of these components whose time in whole seconds is greater than `after` (Unix seconds), newest first.

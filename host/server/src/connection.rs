@@ -115,7 +115,7 @@ async fn requests(
             Some(ended) => ended,
             None => {
                 connection.as_mut().graceful_shutdown();
-                // A client that is gone without a word never takes its leave.
+                // A client that vanishes without closing its connection sends no end.
                 timeout(IDLE_TIME, connection).await.unwrap_or(Ok(()))
             }
         }

@@ -48,7 +48,7 @@ fn contains(headers: &HeaderMap, name: &http::HeaderName, word: &str) -> bool {
 /// The same answer with its body compressed.
 pub(super) async fn compress(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    // Every body that comes here is whole and in memory, so reading it neither waits nor fails.
+    // Every body that reaches this layer is whole and in memory, so reading it neither waits nor fails.
     let plain = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let packed = if plain.len() < LARGE {
         gzip(&plain)

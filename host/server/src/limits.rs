@@ -97,7 +97,7 @@ pub(super) const MAX_HEAD: u32 = 64 * 1024;
 /// Bytes of a request's body.
 pub(super) const MAX_BODY: usize = 1024 * 1024;
 
-/// From the first byte of a connection to the end of the TLS handshake.
+/// The longest time from the first byte of a connection to the end of the TLS handshake.
 pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// For a request's head on HTTP/1.1, counted from the end of the request before it.
 pub(super) const HEAD_TIME: Duration = Duration::from_secs(30);

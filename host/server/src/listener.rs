@@ -127,13 +127,13 @@ pub struct Listeners {
     pub local_socket: Option<LocalSocket>,
 }
 
-/// How the API is served.
+/// The settings by which the API is served.
 pub struct Serving {
     /// The certificate and the TLS settings.
     pub tls: Arc<ServerConfig>,
     /// The rights of clients.
     pub access: Access,
-    /// By which names, and for which web sites.
+    /// The names by which gpud may be reached, and the allowed web sites.
     pub sites: Sites,
     /// The routes of `--pprof` are there.
     pub profiling: bool,

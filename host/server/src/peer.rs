@@ -23,22 +23,22 @@ pub struct Peer {
 pub enum Identity {
     /// A user of this machine, according to the kernel.
     User(u32),
-    /// On this machine; the kernel did not say whose the connection is.
+    /// A client on this machine; the kernel did not report the user of the connection.
     Unknown,
-    /// Elsewhere: an IPv4 address, or a network of 64 bits of IPv6.
+    /// A client on another machine: an IPv4 address, or an IPv6 network of 64 bits.
     Address(IpAddr),
 }
 
 impl Peer {
-    /// Learns who the client of a connection is. `None` if the client is gone. Blocks for as long as the kernel takes to
-    /// answer.
+    /// Finds out who the client of a connection is. `None` if the client has closed it. Blocks for as long as the
+    /// kernel takes to answer.
     ///
     /// The kernel is asked by addresses. A client that is reset while it waits to be accepted leaves its port to somebody
     /// else, so that the answer counts only if the connection was still open afterwards: as long as it is, no other has the
     /// same addresses.
     pub fn identify(stream: &Stream) -> Option<Self> {
         let weak = stream.downgrade();
-        // Asking for connections that are gone would be work for nothing.
+        // A question about a closed connection would be useless work.
         if !weak.is_open() {
             return None;
         }

@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::errors::ApiError;
 
-/// Says what takes the place of a profile.
+/// Answers with a pointer to the tools that replace a profile.
 pub(super) async fn instead() -> ApiError {
     let process = std::process::id();
     ApiError::Typed(

@@ -60,7 +60,7 @@ impl Progress {
         pieces.waiting > 0 && now.saturating_duration_since(pieces.since) >= limit
     }
 
-    /// Is ready once no piece waits.
+    /// Returns `Ready` once no piece waits.
     pub(super) fn poll_released(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut pieces = self.lock();
         if pieces.waiting == 0 {

@@ -37,7 +37,7 @@ fn content_type(headers: &HeaderMap) -> &'static str {
     "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 }
 
-/// Whether gzip is rated higher than no compression; what is not listed is not wanted, and a tie goes to none.
+/// Whether gzip is rated higher than no compression. A coding that is not listed is not wanted; a tie means none.
 fn prefers_gzip(headers: &HeaderMap) -> bool {
     let rate = |coding: &str| {
         values(headers, &ACCEPT_ENCODING)

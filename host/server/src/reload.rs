@@ -65,7 +65,7 @@ pub(super) async fn watch(items: Vec<Arc<dyn Reload>>, now: Arc<Notify>) {
 
 struct WatchedItem {
     item: Arc<dyn Reload>,
-    /// Of what is in use, or was refused.
+    /// Stamps of the files that are in use, or were refused.
     taken: Vec<Option<FileStamp>>,
     before: Vec<Option<FileStamp>>,
 }
@@ -80,7 +80,7 @@ impl WatchedItem {
         }
     }
 
-    /// `asked`: somebody says that there is a change, and that it is whole.
+    /// `asked`: an operator asked for the reload, so a change is complete.
     fn look(&mut self, asked: bool) {
         let now = stamps(self.item.as_ref());
         let settled = now == self.before;

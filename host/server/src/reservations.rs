@@ -111,7 +111,7 @@ impl ReservationPool {
         cancellation: &Cancellation,
     ) -> Reservation {
         loop {
-            // Also notices what comes free between the look and the wait.
+            // This also notices a part that is freed between the look and the wait.
             let freed = self.freed.notified();
             if let Some(reservation) = self.take(holder, size, cancellation) {
                 return reservation;

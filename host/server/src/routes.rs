@@ -66,7 +66,7 @@ pub(super) struct Route {
     /// Content type and schema of the request's body, if it has one.
     pub(super) body: Option<(&'static str, &'static str)>,
     pub(super) answers: &'static [Answer],
-    /// Only there with `--pprof`.
+    /// These routes exist only with `--pprof`.
     pub(super) profiling: bool,
     pub(super) handler: fn() -> MethodRouter<App>,
 }

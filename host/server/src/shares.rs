@@ -50,7 +50,7 @@ pub(super) struct Shares {
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
     answers: Arc<ReservationPool>,
-    /// For answers that wait for a place among those: they hold their bytes, too.
+    /// Reservations of answers that wait for one of those: they hold their bytes, too.
     waiting_answers: Arc<ReservationPool>,
     streams: Arc<ReservationPool>,
     stall_time: Duration,
@@ -94,7 +94,7 @@ impl Shares {
         }
     }
 
-    /// Takes a connection of this client in, if need be in the place of another client's; `None` if it has too many.
+    /// Admits a connection of this client, if need be by closing another client's. `None` if this client has too many.
     pub(super) fn admit(self: &Arc<Self>, peer: &Peer) -> Option<AdmittedConnection> {
         let holder = Holder {
             identity: peer.identity(),

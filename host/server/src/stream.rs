@@ -38,7 +38,7 @@ const ALIVE_STEP: u64 = 9271;
 /// Changes of health within this time change the summary once.
 const SUMMARY_PAUSE: Duration = Duration::from_millis(300);
 const COMMENT: &[u8] = b": alive\n\n";
-/// For a reader that makes room; it comes back later than others.
+/// The last message to a reader that makes room; it reconnects later than others.
 const FAREWELL: &[u8] = b"retry: 10000\n: too many readers follow this gpud\n\n";
 /// Without an id, so that the reader's place stays that of the change.
 const SUMMARY_CHANGED: &[u8] = b"event: summary-changed\ndata: {}\n\n";

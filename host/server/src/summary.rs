@@ -21,7 +21,7 @@ pub(super) async fn show(State(app): State<App>, headers: HeaderMap) -> Result<R
     Ok(document(form, &summary(&app).await))
 }
 
-/// The summary of this moment. What cannot be read is left out: states come from memory.
+/// Returns the present summary. Values that cannot be read are left out: states are in memory.
 pub(super) async fn summary(app: &App) -> Summary {
     let backend = app.backend.as_ref();
     let names = backend.component_names().into_iter();

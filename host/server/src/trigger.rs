@@ -8,7 +8,7 @@ use super::{
 };
 use crate::wire::{ComponentHealthStates, TagTriggered};
 
-/// By name or by tag, with the states of this check. The name wins when both are given.
+/// Triggers checks by name or by tag, and answers with their states. The name wins when both are given.
 pub(super) async fn check(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
     let query = Query::of(&uri);
     let checked = match (query.get("componentName"), query.get("tagName")) {
@@ -29,7 +29,7 @@ pub(super) async fn check(State(app): State<App>, uri: Uri) -> Result<Response, 
     Ok(json(StatusCode::OK, &states))
 }
 
-/// By tag, with only the sum of it.
+/// Triggers checks by tag, and answers with a summary.
 pub(super) async fn tag(State(app): State<App>, uri: Uri) -> Result<Response, ApiError> {
     let query = Query::of(&uri);
     let tag = query

@@ -51,7 +51,7 @@ impl ExportClient {
         self.get_by(Http::http2_client, context, ca_file).await
     }
 
-    /// Returns how many clients there have been, by which a caller knows that there is a new one.
+    /// Returns the number of clients made so far; a caller notices a new client by it.
     pub fn count(&self) -> u64 {
         self.count
     }

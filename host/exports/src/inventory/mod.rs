@@ -82,7 +82,7 @@ impl InventoryExport {
 
     /// Remembers what was read, if the last look is too old or was another one. Returns false if a look was given up for it.
     fn look(&mut self, readings: Vec<Reading>, time: UnixMillis) -> bool {
-        // Before the driver is there, or without serial numbers, there is nothing to tell.
+        // Before the driver is loaded, or without serial numbers, there is nothing to export.
         if readings.is_empty() || !self.is_due(&readings, time) {
             return true;
         }

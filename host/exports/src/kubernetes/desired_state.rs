@@ -17,7 +17,7 @@ const ACTION: &str = "gpud.dev/suggested-action";
 const ACTION_FOR: &str = "gpud.dev/suggested-action-for";
 /// The key of the taint that gpud has set.
 const TAINT: &str = "gpud.dev/taint";
-/// The only effect that gpud uses: what runs goes on.
+/// The only effect that gpud uses: running pods go on.
 const EFFECT: &str = "NoSchedule";
 
 /// Returns labels and annotations to apply, if the server has others.
@@ -34,7 +34,7 @@ pub fn metadata(
             annotations.insert(ACTION.to_owned(), action);
             annotations.insert(ACTION_FOR.to_owned(), about);
         }
-        // Not known yet: what is there stays.
+        // The verdict is not known yet: the present taint stays.
         None if summary == Some(ConditionStatus::Unknown) => {
             annotations.extend(own_annotations(view, &[ACTION, ACTION_FOR]));
         }

@@ -99,7 +99,7 @@ impl Events {
         !self.waiting.is_empty()
     }
 
-    /// Returns the next request, if one waits and the limit allows it; the one that waits longest comes first.
+    /// Returns the next request, if one waits and the limit allows it; the one that has waited longest is first.
     pub fn next(&mut self, view: &NodeView, now: UnixMillis) -> Option<EventRequest> {
         self.refill(now);
         if self.used >= BURST {

@@ -36,7 +36,7 @@ const SETTLING: Duration = Duration::from_secs(120);
 const STARTING: Duration = Duration::from_secs(15);
 /// How often waiting Events are looked at.
 const EVENTS_WAIT: Duration = Duration::from_secs(30);
-/// How often a write is tried again at once after somebody else changed the node.
+/// How often a write is tried again at once after another client changed the node.
 const CONFLICTS: u32 = 3;
 /// The heartbeats of a fleet are spread by this part of their length.
 const SPREAD: f64 = 0.2;
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Kubernetes {
 }
 
 impl Kubernetes {
-    /// Makes one that knows nothing of the server yet.
+    /// Makes an export without any knowledge of the server's state.
     pub fn new(settings: Settings) -> Self {
         let heartbeat = settings.heartbeat();
         Self {
@@ -189,7 +189,7 @@ impl Kubernetes {
     /// Returns how long nothing needs to be done unless the health changes.
     fn until_next(&self, view: &NodeView, now: UnixMillis) -> Duration {
         let due = match plan::due_in(view, self.moment(now)) {
-            // It was written just now, and somebody removed it again: no reason to hurry.
+            // It was written just now, and another client removed it again: no reason to hurry.
             0 => self.heartbeat,
             due => Duration::from_millis(due),
         };
@@ -221,7 +221,7 @@ impl StateExport for Kubernetes {
             };
             match self.write(&api, view, snapshot, context).await {
                 Ok(view) => break view,
-                // The node was changed by somebody else: it is read again.
+                // Another client changed the node: it is read again.
                 Err(ApiError::Conflict(_) | ApiError::NotFound(_)) if conflicts < CONFLICTS => {
                     conflicts += 1;
                 }

@@ -35,7 +35,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Returns where it goes by HTTP, below the base address.
+    /// Returns the path for HTTP, below the base address.
     fn path(self) -> &'static str {
         match self {
             Self::Logs => "/v1/logs",

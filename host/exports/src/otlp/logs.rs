@@ -14,7 +14,7 @@ use crate::{Finding, Health, NodeIdentity, Record, Severity, Subject, UnixMillis
 pub const HEALTH_CHANGED: &str = "gpud.health.changed";
 /// Name of the event that is an event of gpud.
 pub const EVENT: &str = "gpud.event";
-/// The attribute by which a receiver can tell a repeat.
+/// The attribute by which a receiver can recognise a repeat.
 const ID: &str = "log.record.uid";
 
 /// Makes the request for a batch. The same batch makes the same request, whenever it is sent.

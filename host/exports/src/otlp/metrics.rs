@@ -159,7 +159,7 @@ fn point(
     times: Times,
 ) -> NumberDataPoint {
     let value = match instrument.is_whole {
-        // Saturates, which no reading comes near to.
+        // This saturates, but no reading is that large.
         true => Value::AsInt(value.round() as i64),
         false => Value::AsDouble(value),
     };

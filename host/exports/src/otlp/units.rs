@@ -1,6 +1,6 @@
 //! Units of metrics in UCUM's words.
 
-/// Ends of names, and the unit that each stands for. A longer one comes before one that it ends with.
+/// Suffixes of names, and the unit that each means. A longer suffix is listed before one that it ends with.
 const UNITS: [(&str, &str); 16] = [
     ("_milli_watts", "mW"),
     ("_watts", "W"),

@@ -162,7 +162,7 @@ impl Database {
             drive(connection);
             client
         };
-        // The server gives up when gpud has, and not later.
+        // The server's limit is gpud's own, so that it gives up at the same time.
         let limit = context.timeout.as_millis();
         let limits = format!("SET statement_timeout = {limit}; SET lock_timeout = {limit}");
         client.batch_execute(&limits).await.map_err(failed)?;

@@ -126,7 +126,7 @@ pub fn values(row: &Row, kind: &str) -> Values {
     if kind == "event" {
         values.push(own(row.severity.unwrap_or("Unknown")));
         values.push(own(&row.message));
-        // Escaped in JSON it would come past the general rule against NUL.
+        // Escaped in JSON it would pass the general rule against NUL.
         let info = row.extra_info.iter();
         let info = info.map(|(key, value)| (bare(key), bare(value).into()));
         let info = serde_json::Value::Object(info.collect());

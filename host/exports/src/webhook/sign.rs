@@ -12,7 +12,7 @@ const PREFIX: &str = "whsec_";
 /// Returns the header `webhook-signature` of a request.
 ///
 /// A key that begins with `whsec_` is base64 behind that; any other key is taken as it is. Two keys, one a line, give two
-/// signatures, so that a key can be replaced while the receiver knows only one of them.
+/// signatures, so that a key can be replaced while the receiver has only one of them.
 ///
 /// # Errors
 /// The text after `whsec_` is not base64.

@@ -1,4 +1,4 @@
-//! Bodies for chat tools: a text in which `{{ field }}` stands for a part of the record.
+//! Bodies for chat tools: a text in which `{{ field }}` is replaced by a field of the record.
 
 use serde::{
     Deserialize, Deserializer,

@@ -144,7 +144,7 @@ pub struct DeniedPaths {
 }
 
 impl DeniedPaths {
-    /// For the machine that gpud runs on.
+    /// Returns the denied paths of the machine that gpud runs on.
     pub fn live() -> Self {
         let own = std::fs::read_link("/proc/self").unwrap_or_default();
         Self {
@@ -154,7 +154,7 @@ impl DeniedPaths {
         }
     }
 
-    /// With further files and folders, as they are named and where they lead.
+    /// Adds further files and folders, by their names and by their real paths.
     #[must_use]
     pub fn with(mut self, own_files: &[PathBuf]) -> Self {
         for file in own_files {
@@ -220,7 +220,7 @@ impl DeniedPaths {
             "environ" if environments => is_named_self || self.is_own(first),
             file if PROCESS_DENIED.contains(&file) => true,
             file if OWN_SHOWN.contains(&file) => false,
-            // Asked last, since it costs a look at the machine.
+            // This is checked last, since it reads from the machine.
             _ => is_named_self || self.is_own(first),
         }
     }

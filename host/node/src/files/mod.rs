@@ -37,7 +37,7 @@ use super::{
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(5);
 /// Threads for `/proc` and `/sys`.
 const KERNEL_THREADS: usize = 8;
-/// For everything else: each dead mount keeps one, and the mounts that are well must still be answered.
+/// Threads for all other files: each dead mount blocks one, and calls to working mounts must still be answered.
 const MOUNT_THREADS: usize = 32;
 
 /// Access to the machine's files. Cheap to clone; clones share their threads.
@@ -49,7 +49,7 @@ pub struct Files {
     tree: Arc<Tree>,
     roots: Option<Roots>,
     deadline: Duration,
-    /// For `/proc` and `/sys`: a dead network mount must never keep these from being read.
+    /// Threads for `/proc` and `/sys`: a dead network mount must never block reads of these.
     kernel: HangPool,
     mounts: HangPool,
     /// The same for checks that are not built in: one that asks a dead mount in ever new ways must never keep the built-in

@@ -281,7 +281,7 @@ impl Tree {
         let is_out = |(roots, access): (&Roots, AccessKind)| {
             !access.is_granted(roots, path) || self.is_denied(path, roots, access)
         };
-        // An escape stands for bytes that would have to be tried as well.
+        // An escape represents bytes that would have to be tried as well.
         if !self.openat2
             || !self.is_live()
             || within.is_some_and(is_out)

@@ -104,7 +104,7 @@ impl HangPool {
     /// Makes `call` with every index of `calls`, which name them as [`HangPool::run`]'s `what`. `deadline` is that of each
     /// call, counted from when a thread takes it; `whole` that of all together.
     ///
-    /// An answer stands at its call's place. Calls that hang hold up the others for a quarter of a second each.
+    /// Each answer has the index of its call. Each call that hangs delays the others by a quarter of a second.
     pub async fn run_all<T: Send + 'static>(
         &self,
         label: &str,

@@ -1,4 +1,4 @@
-//! Runs of lost records, kept until somebody makes events of them.
+//! Stores runs of lost records until events are made of them.
 
 use std::{
     collections::VecDeque,

@@ -13,7 +13,7 @@ use super::{
     record::KernelMessage,
 };
 
-/// How much an inbox holds. What comes beyond either limit is counted, and read from the log again once there is room.
+/// The bounds of an inbox. Messages beyond either bound are counted, and read from the log again once there is room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InboxLimits {
     /// Messages.
@@ -95,7 +95,7 @@ impl Inbox {
         }
     }
 
-    /// Takes up to `max` messages. Never waits; with `max` 0 it only tells the position.
+    /// Takes up to `max` messages. Never waits; with `max` 0 it only returns the position.
     pub fn drain(&self, max: usize) -> Batch {
         let mut state = self.lock();
         let lost = state.lost.take();

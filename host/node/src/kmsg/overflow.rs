@@ -100,8 +100,8 @@ impl Refill {
         })
     }
 
-    /// What is outside after all, if the look was not complete: all that comes after `last`, the last message that was
-    /// found.
+    /// The messages that are outside after all, if the read was not complete: all after `last`, the last message that
+    /// was found.
     pub fn unread(self, last: Option<u64>) -> Option<Overflow> {
         let count = self.wanted.count.saturating_sub(self.found);
         let first = match last {

@@ -137,7 +137,7 @@ impl Matcher {
         )
     }
 
-    /// Examines one record; says whether anybody wanted it. A record that nobody wants costs no allocation.
+    /// Examines one record and returns whether a watcher wants it. A record that no watcher wants costs no allocation.
     ///
     /// # Errors
     /// The bytes are not a record; nothing happened.

@@ -1,4 +1,4 @@
-//! The reader thread: empties the kernel log faster than it is overwritten, and never waits for anybody.
+//! The reader thread: it empties the kernel log faster than it is overwritten, and never waits for another thread.
 //!
 //! At a burst of 19,000 lines a second a ring of 256 KiB is overwritten in about 130 ms. So this thread only reads,
 //! numbers and passes on; when the matcher is too far behind, it drops what it read and counts it.

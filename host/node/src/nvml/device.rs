@@ -149,11 +149,11 @@ impl Device {
         &self.gpu
     }
 
-    /// Is it still there? Asks something that every GPU has to ask its hardware's driver for.
+    /// Checks that the GPU is still there, with a question that each GPU has to ask its hardware for.
     ///
     /// # Errors
     /// [`SourceError::SourceLost`], [`SourceError::NeedsReset`], [`SourceError::TimedOut`], or
-    /// [`SourceError::NotFound`] when the driver has gone. All other trouble with the question is no answer to it.
+    /// [`SourceError::NotFound`] when the driver has gone. Other errors of the question are ignored.
     pub async fn presence(&self) -> DeviceAnswer<()> {
         Self::presence_of(self.persistence_mode().await)
     }

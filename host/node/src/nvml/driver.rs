@@ -15,8 +15,8 @@ pub type Answer<T = Value> = Result<T, Fault>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GpuHandle(pub u32);
 
-/// A driver that is loaded and initialised. Every call may take long, or never come back: nothing but the threads of
-/// [`super::gpu`] and [`super::round`] calls it. Dropping it ends the session with the driver.
+/// A driver that is loaded and initialised. Every call may take long, or never return: only the threads of
+/// [`super::gpu`] and [`super::round`] call it. Dropping it ends the session with the driver.
 pub trait Driver: Send + Sync {
     /// For example `570.133.20`.
     fn driver_version(&self) -> Answer<String>;

@@ -55,7 +55,7 @@ enum Class {
 }
 
 impl Fault {
-    /// With the text that NVML has for the code, for drivers that are not NVML.
+    /// Makes a fault with the text that NVML has for the code, for drivers that are not NVML.
     pub fn new(call: &'static str, code: u32) -> Self {
         Self {
             call,
@@ -64,7 +64,7 @@ impl Fault {
         }
     }
 
-    /// Of a function that this driver's library does not have.
+    /// Makes the fault of a function that this driver's library does not have.
     pub fn missing(call: &'static str) -> Self {
         Self {
             call,
@@ -113,8 +113,9 @@ impl Fault {
         }
     }
 
-    /// As an error about `who`. `took` is how long the call took, `last_good` when this GPU last answered. Where the case
-    /// says it all, NVML's text is left out; [`SourceError::Other`] ends in `: ` and that text.
+    /// Converts it into an error about `who`. `took` is how long the call took, `last_good` when this GPU last
+    /// answered. NVML's text is left out where the kind of the error already says the same; [`SourceError::Other`] ends
+    /// in `: ` and that text.
     pub fn to_source(&self, who: &str, took: Duration, last_good: Option<u64>) -> SourceError {
         let asked = format!("{} of {who}", self.call);
         let what = match self.text == text_of(self.code) {

@@ -15,10 +15,10 @@ use crate::{
     hang_pool::{HangPool, MAX_LOST},
 };
 
-/// For GPUs that hang, and one for the others.
+/// Threads for calls to GPUs that hang, and one for the others.
 const THREADS: usize = 8;
 
-/// By id.
+/// Values by the id of the metric.
 type Metrics = Vec<(u32, f64)>;
 
 /// Takes samples.

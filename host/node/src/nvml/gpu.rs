@@ -244,7 +244,7 @@ impl Gpu {
         }
     }
 
-    /// On the GPU's thread. `None` when there is nobody to ask.
+    /// Calls the driver on the GPU's thread. `None` when there is no driver to ask.
     fn ask_driver(&self, reading: Reading, along: Vec<Reading>) -> (Option<Answer>, Duration) {
         let GpuAccess::Driver(held, slot) = self.place() else {
             return (None, Duration::ZERO);

@@ -17,14 +17,14 @@ pub struct Inventory {
     pub cuda_version: u32,
     /// In NVML's order.
     pub gpus: Vec<Arc<Identity>>,
-    /// Frame buffer of the first GPU that tells, bytes.
+    /// Frame buffer of the first GPU that reports it, bytes.
     pub memory_total: Option<u64>,
-    /// Fabric of the first GPU that tells.
+    /// Fabric of the first GPU that reports it.
     pub fabric: Option<Fabric>,
 }
 
 impl Nvml {
-    /// The last inventory, without asking anybody.
+    /// The last inventory, without a question to the driver.
     pub fn inventory(&self) -> Option<Arc<Inventory>> {
         lock(&self.shared.inventory).clone()
     }

@@ -180,13 +180,13 @@ impl Nvml {
         Self::of(options.injected.over(below), timing)
     }
 
-    /// Of a machine that is not here.
+    /// Makes one without a driver, for a machine that is not here.
     pub fn absent() -> Self {
         let never = AbsentDriver("this is not the machine that is looked at");
         Self::of(Box::new(never), NvmlTiming::default())
     }
 
-    /// Of any driver.
+    /// Makes one that uses any driver.
     pub fn of(opener: Box<dyn DriverOpener>, timing: NvmlTiming) -> Self {
         let common = Common {
             clock: Clock::Live,

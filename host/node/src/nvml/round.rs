@@ -25,7 +25,7 @@ const DISPLAYS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
 /// The GPUs and their driver as one round found them. Plain values and handles; nothing in it calls the driver.
 #[derive(Clone)]
 pub struct NvmlView {
-    /// Is there a driver, and does it work?
+    /// Whether there is a driver, and it works.
     pub library: LibraryStatus,
     /// Its version.
     pub driver_version: Answer<String>,
@@ -159,7 +159,7 @@ impl Rounds {
         })
     }
 
-    /// Nobody asks this driver from now on. Its end comes when calls under way are over.
+    /// Retires a driver: it gets no further calls, and ends when the calls under way are over.
     fn close(&self, session: Session) {
         for gpu in &session.known {
             gpu.set_place(GpuAccess::Closed);

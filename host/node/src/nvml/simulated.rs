@@ -48,7 +48,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// With these versions (CUDA as major × 1000 + minor × 10) and GPUs.
+    /// Makes a driver with these versions (CUDA as major × 1000 + minor × 10) and GPUs.
     pub fn new(driver_version: &str, cuda_version: u32, gpus: Vec<SimulatedGpu>) -> Self {
         Self {
             driver_version: driver_version.to_owned(),

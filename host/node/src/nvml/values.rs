@@ -195,7 +195,7 @@ pub struct Fabric {
 pub struct GpuProcess {
     /// Process id.
     pub pid: u32,
-    /// Bytes in use; `None` where the driver cannot tell.
+    /// Bytes in use; `None` where the driver does not know.
     pub used_memory: Option<u64>,
 }
 
@@ -206,9 +206,9 @@ pub struct ProcessUse {
     pub pid: u32,
     /// Microseconds since 1970, of the sample.
     pub time_us: u64,
-    /// Of SM time.
+    /// Share of SM time.
     pub sm: u32,
-    /// Of memory time.
+    /// Share of memory time.
     pub memory: u32,
     /// Usage of the encoder.
     pub encoder: u32,

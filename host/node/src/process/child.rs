@@ -60,7 +60,7 @@ impl Group {
             return;
         };
         if !is_over {
-            // Before it is killed: its children would be anybody's then.
+            // This is before it is killed: then its children could no longer be found.
             runs::kill_descendants(leader);
         }
         // It fails only when nobody is left.

@@ -53,12 +53,13 @@ pub struct Command {
     /// Bytes kept of stdout and as many of stderr, or of both together when they are combined. The rest is read and
     /// thrown away.
     pub max_output_bytes: usize,
-    /// Whether stderr goes where stdout goes.
+    /// Whether stderr is written to the same pipe as stdout.
     pub streams: Streams,
     /// Whether it is a script or program of a plugin: it gets a session of its own, a cgroup where there are any, limits, and
     /// umask 022.
     pub contained: bool,
-    /// Whether what it writes also goes to gpud's own standard error while it runs, for the person at the command line.
+    /// Whether its output is also written to gpud's own standard error while it runs, for the person at the command
+    /// line.
     pub echo: bool,
     /// Whether the [root helper](crate::root_helper) runs it, where this process has one. The helper has an environment and a
     /// working directory of its own.
@@ -201,9 +202,9 @@ pub(crate) fn search_path() -> OsString {
     }
 }
 
-/// The file that a program name stands for: itself when it has a slash, else the first regular executable file of that
-/// name in the folders of [`PATH`], wherever the daemon was started from. Root runs no program that another user can
-/// change.
+/// Returns the file that a program name means: itself when it has a slash, else the first regular executable file of
+/// that name in the folders of [`PATH`], wherever the daemon was started from. Root runs no program that another user
+/// can change.
 ///
 /// # Errors
 /// [`SourceError::NotFound`] when there is none; [`SourceError::Invalid`] for an empty name; [`SourceError::Other`] for one

@@ -15,7 +15,7 @@ use rustix::{
 
 use crate::temporary::TemporaryFolder;
 
-/// A script for bash. It is gone when this is dropped.
+/// A script for bash. Its file is removed when this is dropped.
 pub enum ScriptFile {
     /// In a folder, which is removed after it.
     Temporary {

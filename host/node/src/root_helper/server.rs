@@ -104,7 +104,7 @@ pub(super) async fn serve_at(
                 let Some(connection) = connection else { break };
                 let allowed = Arc::clone(&allowed);
                 running.spawn(async move {
-                    // A caller who does not read its answer has gone.
+                    // A caller that does not read its answer has ended.
                     let _ = answer(connection, daemon, &allowed).await;
                 });
             }

@@ -66,7 +66,7 @@ impl SystemFacts {
         let cpuinfo = source.text("/proc/cpuinfo").await.unwrap_or_default();
         let machine = match source.text("/proc/sys/kernel/arch").await {
             Some(machine) => machine,
-            // Before Linux 6.1 only the system call tells.
+            // Before Linux 6.1 only the system call returns it.
             None => rustix::system::uname()
                 .machine()
                 .to_string_lossy()

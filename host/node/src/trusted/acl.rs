@@ -28,7 +28,7 @@ const WRITES: u32 = 0x02 | 0x04 | 0x40;
 /// `ACE4_WRITE_ACL` and `WRITE_OWNER`: permissions never show them.
 const GIVES_AWAY: u32 = 0x4_0000 | 0x8_0000;
 
-/// Returns whether a list lets somebody write whom the permissions do not name. `us` is trusted, as root is.
+/// Returns whether a list lets a user write whom the permissions do not name. `us` is trusted, as root is.
 ///
 /// # Errors
 /// The list cannot be read.

@@ -63,7 +63,7 @@ fn append_to(path: &Path, kind: Kind) -> Result<File, TrustError> {
     let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
     let kind_of_file = FileType::from_raw_mode(facts.st_mode);
     if kind_of_file != FileType::RegularFile {
-        // A terminal belongs to its user; a pipe with a name that somebody else made could hold the daemon up.
+        // A terminal belongs to its user; a named pipe of another user could block the daemon.
         if !entry.is_magic && kind_of_file != FileType::CharacterDevice {
             rules.judge_owner(path, &entry.path, &facts)?;
         }

@@ -1,8 +1,8 @@
 //! Changes the owner of root's folders and files to the user that gpud is about to become.
 //!
-//! Only what nobody but root can reach or change is given away: a user who could put a link or a second name in the way would
-//! get a file of root's. What belongs to the user already, or is in a folder of the user's, is left as it is; gpud judges it
-//! again as that user.
+//! Only files that root alone can reach or change get a new owner: a user who could put a link or a second name in the
+//! way would get a file of root's. Files that belong to the user already, or are in a folder of the user's, are left as
+//! they are; gpud judges them again as that user.
 
 use std::{io, os::fd::OwnedFd, path::Path};
 
@@ -47,7 +47,7 @@ pub fn chown_folder(path: &Path, user: &User) -> Result<(), TrustError> {
         return Ok(());
     }
     let folder = open_folder(&handle, c".").map_err(failed)?;
-    // The folder itself comes last: until then nobody else gets in, and an interrupted start begins again.
+    // The folder itself is last: until then no other user can enter, and an interrupted start begins again.
     chown_entries(&folder, facts.st_dev, user, 0).map_err(failed)?;
     fchown(
         &folder,

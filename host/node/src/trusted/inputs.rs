@@ -54,7 +54,7 @@ mod tests {
         for (path, expected) in [
             (good.clone(), true),
             (place.clone(), true),
-            // It may come later: only root can put it there.
+            // It may be created later: only root can do that.
             (place.join("missing"), true),
             (PathBuf::from("/dev/null"), true),
             (bad.clone(), false),

@@ -64,7 +64,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// For the daemon: trusts root and the user that this process runs as.
+    /// Makes the opener of the daemon: it trusts root and the user that this process runs as.
     pub fn of_daemon() -> Self {
         Self {
             rules: Rules::of_process(),
@@ -72,7 +72,7 @@ impl Opener {
         }
     }
 
-    /// For a command: as strict as the daemon where root runs it, else like any program.
+    /// Makes the opener of a command: as strict as the daemon's where root runs it, else like any program.
     pub fn of_command() -> Self {
         let rules = Rules::of_process();
         Self {

@@ -7,9 +7,10 @@ use rustix::fs::{Stat, major, minor};
 /// `FUSE_SUPER_MAGIC`.
 pub const FUSE: u64 = 0x6573_5546;
 const MOUNTS: &str = "/proc/self/mountinfo";
-/// How types of file systems begin that a user can serve. Those of hosts of virtual machines (virtiofs) are another kind.
+/// The prefix of the types of file systems that a user can serve. Those of virtual machines' hosts (virtiofs) are
+/// others.
 const TYPES: &str = "fuse";
-/// Of the options of such a file system.
+/// The mount option with the user that serves such a file system.
 const SERVED_BY: &str = "user_id=";
 
 /// Returns the user that serves the file system of this entry, which is one of FUSE; root for the host's. `None` if that cannot be found out.

@@ -1,4 +1,4 @@
-//! Files and folders that gpud makes where it was asked to: through no link of somebody else's.
+//! Makes files and folders at paths that a caller names, through no link of another user.
 //!
 //! Root may be asked to write into a folder of another user, who can put a link in the place of any part of the path, at any
 //! moment. So the folder is reached by a walk that follows only links which nobody else can change, and everything is made

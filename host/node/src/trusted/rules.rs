@@ -23,7 +23,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Of this process.
+    /// Returns the rules of this process.
     pub fn of_process() -> Self {
         Self {
             us: rustix::process::geteuid().as_raw(),

@@ -57,7 +57,7 @@ impl WalkGoal {
 /// The end of a walk.
 #[derive(Debug)]
 pub(super) enum WalkEnd {
-    /// At a folder.
+    /// The walk ended at a folder.
     Folder {
         /// Its handle, for looking up entries.
         handle: OwnedFd,
@@ -66,7 +66,7 @@ pub(super) enum WalkEnd {
         /// Its owner and mode.
         facts: Stat,
     },
-    /// At something else, or at nothing.
+    /// The walk ended at something else, or at nothing.
     Entry(Entry),
 }
 
@@ -95,7 +95,7 @@ struct Walk<'a> {
     asked: &'a Path,
     rules: Rules,
     goal: WalkGoal,
-    /// From the root to where the walk is; never empty.
+    /// The folders from the root to the present one; never empty.
     folders: Vec<Folder>,
     /// Parts that are still to be walked, the next one last.
     pending: Vec<OsString>,

@@ -140,7 +140,7 @@ impl ExecGrant {
         })
     }
 
-    /// The same on a machine that has no folders to look a name up in: a name stands for any granted path that ends in
+    /// The same on a machine that has no folders to look a name up in: a name means any granted path that ends in
     /// it.
     pub fn verdict_by_name(&self, named: &str, arguments: &[String]) -> GrantDecision {
         self.judge(arguments, |path| {
