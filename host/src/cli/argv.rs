@@ -17,7 +17,7 @@ const CUSTOM_PLUGINS: &str = "custom-plugins";
 pub enum Request {
     /// A command, respelled.
     Command {
-        /// For clap, the program's name first.
+        /// The words for clap, the program's name first.
         argv: Vec<String>,
         /// Arguments that nothing reads.
         ignored: Vec<String>,

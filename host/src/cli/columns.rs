@@ -23,7 +23,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// With these titles.
+    /// Makes a table with these titles.
     pub fn new(titles: &[&str]) -> Self {
         Self {
             header: titles.iter().map(|title| (*title).to_owned()).collect(),

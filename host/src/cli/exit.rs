@@ -76,7 +76,7 @@ impl Exit {
         }
     }
 
-    /// Prints what there is to print. A reader that has gone away is no error.
+    /// Prints the output. A reader that has closed the pipe is no error.
     pub fn report(&self, stderr: Terminal) -> ExitCode {
         let mut stdout = io::stdout();
         let _ = stdout

@@ -1,4 +1,4 @@
-//! From the words of a command line to an [`Invocation`], or to what is printed instead.
+//! Parses the words of a command line into an [`Invocation`], or into the output that replaces it.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! From the operator's flags to each checker's configuration document.
+//! Makes each checker's configuration document from the operator's flags.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn flags(component: &str, checks: &CheckOptions) -> Value {
                 .nvlink_gpus_with_all_links
                 .map(|gpus| json!({ "at_least_gpus_with_all_links_feature_enabled": gpus })),
         ),
-        // With a pretended product the real machine's PCI devices say nothing.
+        // The real machine's PCI devices mean nothing for a pretended product.
         "accelerator-nvidia-fabric-manager" => given(
             "assume_nvswitch",
             checks.faults.product_name.is_some().then_some(json!(true)),

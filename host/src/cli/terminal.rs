@@ -60,7 +60,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Of a health.
+    /// Returns the mark of a health.
     pub fn of(health: &Health) -> Self {
         match health {
             Health::Healthy => Self::Good,
@@ -148,7 +148,7 @@ impl Terminal {
         self.color
     }
 
-    /// Whether somebody looks at it.
+    /// Whether a person looks at it.
     pub fn has_signs(self) -> bool {
         self.signs
     }

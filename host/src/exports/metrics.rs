@@ -21,7 +21,7 @@ pub(super) struct SeriesSource {
 }
 
 impl SeriesSource {
-    /// For these components, counting from now on.
+    /// Makes a source for these components, counting from now on.
     pub(super) fn new(registry: &Arc<Registry>, services: &Arc<Services>) -> Self {
         Self {
             own_series: OwnSeries::new(Arc::clone(registry), Arc::clone(services)),

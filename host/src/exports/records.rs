@@ -61,7 +61,7 @@ fn health(
     healths: &mut LastHealths,
 ) -> Option<Finding> {
     let name = state.name.clone().unwrap_or_else(|| component.clone());
-    // Not completed from the inventory: a driver that comes later is no change.
+    // It is not completed from the inventory: a driver that is loaded later is no change.
     let about = state.subject.clone().map(|found| subject(found, None));
     let from = healths.change(&component, &name, about.as_ref(), was, &to)?;
     let suggested_actions = match to {

@@ -129,7 +129,7 @@ impl LogGuard {
     }
 }
 
-/// Reopens the log file after somebody has moved it away. The default has no file and does nothing.
+/// Reopens the log file after it was moved away. The default has no file and does nothing.
 #[derive(Clone, Default)]
 pub struct Reopener {
     file: Option<(PathBuf, Sink)>,

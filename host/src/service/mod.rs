@@ -1,4 +1,5 @@
-//! The daemon as a service of its machine: what it tells systemd, where others find it, which signals it heeds.
+//! The daemon as a service of its machine: its messages to systemd, the file by which commands find it, and its
+//! signals.
 //!
 //! [`notify`] speaks systemd's protocol, [`watchdog`] says that the daemon lives, [`presence`] tells other commands the
 //! address, [`signals`] turns SIGHUP and SIGUSR1 into [`reload`] and [`threads`].

@@ -21,7 +21,7 @@ use super::Service;
 const SOCKET: &str = "NOTIFY_SOCKET";
 /// Microseconds within which systemd wants a sign of life.
 const WATCHDOG: &str = "WATCHDOG_USEC";
-/// Whose sign it wants.
+/// The process whose sign of life systemd wants.
 const WATCHDOG_PID: &str = "WATCHDOG_PID";
 
 /// The way to systemd; without a socket nothing is sent.
@@ -51,7 +51,7 @@ impl Notifier {
         })
     }
 
-    /// Whether somebody listens.
+    /// Whether systemd listens.
     pub fn is_connected(&self) -> bool {
         self.socket.is_some()
     }

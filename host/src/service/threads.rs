@@ -23,7 +23,7 @@ const OWN_THREADS: &str = "/proc/self/task";
 /// The file cannot be written.
 pub fn write(folder: &Path, pid: u32, tasks: &RuntimeMetrics) -> io::Result<PathBuf> {
     let path = folder.join(format!("gpud.{pid}.stacks.log"));
-    // The folder may be everybody's: never write through a file or link that somebody else put there.
+    // Every user may write to the folder: never write through a file or link that another user put there.
     output::replace(&path, text(tasks)?.as_bytes(), FileMode::Exact(0o600))?;
     Ok(path)
 }

@@ -1,4 +1,4 @@
-//! The table as a program of classic BPF, which the kernel runs before each system call. Pure.
+//! The table as a program of classic BPF, which the kernel runs before each system call. No I/O.
 
 use super::table::{CLONE3, Family};
 

@@ -46,7 +46,7 @@ use token::ClientToken;
 
 /// The daemon on this machine.
 pub const DEFAULT_SERVER: &str = "https://localhost:15132";
-/// For the whole exchange, unless [`Client::with_limit`] says otherwise.
+/// The longest time of a whole exchange, unless [`Client::with_limit`] sets another.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Largest answer that is read, bytes.
 const MAX_ANSWER: usize = 64 << 20;
@@ -83,7 +83,7 @@ pub enum ClientError {
     Stranger {
         /// As given.
         server: String,
-        /// Whose process, and which.
+        /// The user and the process.
         holder: PortHolder,
     },
     /// It is on this machine, and the kernel does not say whose it is.
@@ -139,7 +139,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// For a base URL with `http` or `https`; [`DEFAULT_SERVER`] for an empty one.
+    /// Makes a client for a base URL with `http` or `https`; [`DEFAULT_SERVER`] for an empty one.
     ///
     /// # Errors
     /// [`ClientError::Address`].
@@ -178,8 +178,9 @@ impl Client {
         })
     }
 
-    /// For a base URL; without one for the daemon that runs on this machine's usual data folders, wherever it listens, else
-    /// for the usual Unix socket and [`DEFAULT_SERVER`]. With an address or a token file, sockets are not used.
+    /// Makes a client for a base URL; without one for the daemon that runs on this machine's usual data folders,
+    /// wherever it listens, else for the usual Unix socket and [`DEFAULT_SERVER`]. With an address or a token file,
+    /// sockets are not used.
     ///
     /// # Errors
     /// [`ClientError::Address`] and [`ClientError::Token`].
@@ -201,7 +202,7 @@ impl Client {
         Ok(client.with_token(token))
     }
 
-    /// For a daemon that was found.
+    /// Makes a client for a daemon that was found.
     ///
     /// # Errors
     /// [`ClientError::Address`].
@@ -213,7 +214,7 @@ impl Client {
         })
     }
 
-    /// For whichever daemon is at the usual Unix sockets, else at [`DEFAULT_SERVER`].
+    /// Makes a client for the daemon at one of the usual Unix sockets, else at [`DEFAULT_SERVER`].
     ///
     /// # Errors
     /// [`ClientError::Address`].

@@ -1,4 +1,5 @@
-//! Whose process is at the other end of a command's connection. Another user can listen on gpud's port before gpud does.
+//! Finds out which user's process is at the other end of a command's connection. Another user can listen on gpud's port
+//! before gpud does.
 
 use std::net::SocketAddr;
 

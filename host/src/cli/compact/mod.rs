@@ -37,7 +37,7 @@ const ERROR_CODE: &str = "failed_to_compact";
 pub struct CompactOptions {
     /// Folder of the state file.
     pub data_dir: PathBuf,
-    /// As one JSON document.
+    /// Whether to print one JSON document.
     pub json: bool,
 }
 
@@ -103,7 +103,7 @@ async fn compact_file(folder: &Path, json: bool, terminal: Terminal) -> Result<S
     ))
 }
 
-/// False also where there is no systemd: the port and the lock tell then.
+/// False also where there is no systemd: then the port and the lock decide.
 async fn unit_is_active() -> bool {
     match Systemctl::find().await {
         Some(systemctl) => systemctl.state().await == Ok(UnitState::Active),

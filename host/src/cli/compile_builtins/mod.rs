@@ -31,7 +31,7 @@ pub(super) const COMMAND: Command = Command::new::<CompileBuiltinsArgs>(
 pub struct CompileBuiltinsOptions {
     /// The archive.
     pub output: PathBuf,
-    /// For machines of this target.
+    /// The target of the machines.
     pub target: Option<String>,
 }
 

@@ -130,7 +130,7 @@ fn exit(failed: bool) -> Exit {
     }
 }
 
-/// For people or for programs.
+/// The form of the output: for people or for programs.
 enum PluginView {
     Text {
         stdout: Terminal,

@@ -23,9 +23,9 @@ pub struct Outcome {
     pub unchecked: bool,
     /// The output of a script.
     pub output: Vec<u8>,
-    /// Of a script.
+    /// The exit code of a script.
     pub exit_code: i32,
-    /// Only of a Wasm component.
+    /// Present only for a Wasm component.
     pub wasm: Option<WasmCheck>,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     wire::{HealthState, Origin},
 };
 
-/// For all plugins of a file together.
+/// The time for all plugins of a file together.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
 const TIME_UP: &str = "context deadline exceeded";
@@ -67,7 +67,7 @@ impl Runner {
             checked = script.check(Clock::Live.now_ms(), &stop) => checked,
             never = deadline => match never {},
         };
-        // To GPUd the limit is a deadline of the check like its own.
+        // GPUd treats the limit as a deadline of the check itself.
         if stop.is_cancelled()
             && !self.stop.is_cancelled()
             && checked.verdict.error.as_deref() == Some(STOPPED)

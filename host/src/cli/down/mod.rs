@@ -26,7 +26,7 @@ pub(super) const COMMAND: Command = Command::new::<DownArgs>(
     "Stop the service, and do not start it at boot any more",
 );
 
-/// For stopping: the unit's limit and some.
+/// The longest wait for the stop: the unit's limit and some.
 const STOP: Duration = Duration::from_secs(60);
 
 /// How to stop the service.

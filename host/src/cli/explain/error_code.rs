@@ -41,7 +41,7 @@ pub struct ErrorCode {
     pub family: Family,
     /// The Xid or SXid.
     pub number: i64,
-    /// Of an NVLink error: bits 20 to 25 of the first word of its line.
+    /// The sub-code of an NVLink error: bits 20 to 25 of the first word of its line.
     pub sub_code: Option<u8>,
 }
 

@@ -51,11 +51,11 @@ pub enum Subject {
 /// The subject to explain, and the form of the explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainOptions {
-    /// Of what.
+    /// The subject.
     pub subject: Subject,
     /// Settings of the checks.
     pub checks: CheckOptions,
-    /// As one JSON document.
+    /// Whether to print one JSON document.
     pub json: bool,
 }
 

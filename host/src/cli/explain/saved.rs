@@ -65,7 +65,7 @@ impl SavedLog {
         opening.await.map_err(|error| error.to_string())?
     }
 
-    /// Its bytes from the start. The same each time, also of a file that somebody still appends to.
+    /// Returns its bytes from the start. They are the same each time, also of a file that still grows.
     fn bytes(&self) -> io::Result<Box<dyn Read + '_>> {
         Ok(match self {
             Self::File { file, size, .. } => {
@@ -143,7 +143,7 @@ pub async fn judge(
     for (number, of_host) in logs.into_iter().enumerate() {
         let selected = messages.take(number);
         let last_boot = of_host.boot_times.last().copied().unwrap_or(0);
-        // Nothing that any component wants; what went wrong with one is said of the first host.
+        // No component selects a message; the trouble of a component is shown with the first host.
         if number > 0 && selected.as_ref().is_some_and(Vec::is_empty) {
             hosts.push(HostJudgement {
                 host: of_host.host,

@@ -49,7 +49,7 @@ pub enum ExportsAction {
         server: String,
         /// Where the token is, if not in the data folder.
         token_file: Option<PathBuf>,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Send a sample.
@@ -58,14 +58,14 @@ pub enum ExportsAction {
         file: PathBuf,
         /// The export.
         name: String,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Check a file.
     Check {
         /// The file.
         file: PathBuf,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
 }

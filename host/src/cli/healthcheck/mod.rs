@@ -37,7 +37,7 @@ const MISUSE: u8 = 3;
 /// The form of the answer, and the daemon to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthcheckOptions {
-    /// For which caller.
+    /// The caller, which decides the form.
     pub form: Form,
     /// Components that count.
     pub components: ComponentSelection,
@@ -60,7 +60,7 @@ pub enum Form {
     Plain,
     /// node-problem-detector: 0 ok, 1 problem, 2 unknown.
     Npd {
-        /// From which health on there is a problem.
+        /// The health from which on there is a problem.
         fail_on: FailOn,
         /// Longest line, bytes.
         max_output: usize,

@@ -16,7 +16,7 @@ const REASON: usize = 300;
 const WARNING: u8 = 1;
 const CRITICAL: u8 = 2;
 const UNKNOWN: u8 = 3;
-/// The status of node-problem-detector for a check that cannot tell.
+/// The status of node-problem-detector for a check without a verdict.
 const NPD_UNKNOWN: u8 = 2;
 /// Ends a line that was cut.
 const CUT: &str = "...";

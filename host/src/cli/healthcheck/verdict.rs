@@ -1,4 +1,4 @@
-//! From the states of components to what is wrong.
+//! Makes one verdict of the states of all components.
 
 use std::collections::BTreeSet;
 

@@ -41,9 +41,9 @@ pub struct HistoryOptions {
     pub token_file: Option<PathBuf>,
     /// Nothing before this, Unix milliseconds.
     pub since: u64,
-    /// Only of these components; empty is all.
+    /// The components whose entries are shown; empty is all.
     pub components: Vec<String>,
-    /// Only about this GPU.
+    /// The GPU whose entries are shown.
     pub gpu: Option<String>,
     /// Most entries.
     pub limit: u32,

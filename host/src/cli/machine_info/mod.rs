@@ -78,7 +78,8 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// All that can be said without asking anybody: what the firmware says, and the first private IPv4 address.
+    /// Returns the values that need no request to the network: those of the firmware, and the first private IPv4
+    /// address.
     pub fn of(info: &MachineInfo, cloud: &Cloud) -> Self {
         let interfaces = info
             .nic_info

@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command =
 /// Which pages, and where they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManOptions {
-    /// Of which command; empty is gpud itself.
+    /// The command; empty is gpud itself.
     pub topic: Vec<String>,
     /// Write all of them into this folder instead.
     pub dir: Option<PathBuf>,

@@ -54,7 +54,7 @@ const MAX_CONFIG: usize = 1 << 20;
 pub enum PackAction {
     /// Make the folder of a pack.
     New {
-        /// With a plugin in this language.
+        /// The language of its plugin.
         language: String,
         /// Its name.
         name: String,
@@ -73,16 +73,16 @@ pub enum PackAction {
         key: Option<PathBuf>,
         /// A signed archive may be replaced by one that is not.
         replace: bool,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Sign an archive.
     Sign {
         /// The archive.
         file: PathBuf,
-        /// With this key,
+        /// The secret key,
         key: Option<PathBuf>,
-        /// or with a signature that is there already.
+        /// or a signature that exists already.
         signature: Option<PathBuf>,
     },
     /// Look at a pack.
@@ -91,7 +91,7 @@ pub enum PackAction {
         file: PathBuf,
         /// Whom to trust.
         trust: Trust,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Install a pack.
@@ -100,7 +100,7 @@ pub enum PackAction {
     List {
         /// Folder of the state file.
         data_dir: PathBuf,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Remove a pack.
@@ -149,7 +149,7 @@ pub struct Installation {
     pub config: Option<PathBuf>,
     /// Folder of the state file.
     pub data_dir: PathBuf,
-    /// As one JSON document.
+    /// Whether to print one JSON document.
     pub json: bool,
 }
 
@@ -158,7 +158,7 @@ pub struct Installation {
 pub struct Trust {
     /// Folder with public keys.
     pub keys: PathBuf,
-    /// Also nobody, and somebody who is not known.
+    /// Accepts also a pack without a signature, and one of an unknown signer.
     pub unsigned: bool,
 }
 
@@ -169,7 +169,7 @@ pub struct Access {
     pub username: String,
     /// File with the password.
     pub password_file: Option<PathBuf>,
-    /// Without TLS.
+    /// Whether to connect without TLS.
     pub plain_http: bool,
     /// Other hosts may be asked where the registry points to them.
     pub allow_redirects: bool,
@@ -362,7 +362,7 @@ fn signer(pack: &Pack, trust: &Trust) -> Result<Option<Signer>, PackRefusal> {
     let keys = TrustedKeys::read(&trust.keys)?;
     match keys.verify(pack) {
         Ok(signer) => Ok(Some(signer)),
-        // A signature of a known key that does not fit is no missing signature: somebody changed the pack.
+        // A signature of a known key that does not match is no missing signature: the pack was changed.
         Err(SignatureError::Bad(why)) => Err(PackRefusal(why)),
         Err(_) if trust.unsigned => Ok(None),
         Err(why) => Err(PackRefusal(format!(

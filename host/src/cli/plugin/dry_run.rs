@@ -20,7 +20,7 @@ pub struct DryRun {
     pub config: Value,
     /// One of its components; all without.
     pub component: Option<String>,
-    /// A folder that stands for `/` instead of this machine.
+    /// A folder that replaces `/` of this machine.
     pub node: Option<PathBuf>,
     /// Print one JSON document.
     pub json: bool,

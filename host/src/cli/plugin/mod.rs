@@ -42,7 +42,7 @@ pub enum PluginAction {
     Inspect {
         /// Its file.
         file: PathBuf,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Check once.
@@ -57,7 +57,7 @@ pub enum PluginAction {
         build: bool,
         /// Variables that root's builds get besides the usual ones.
         variables: Vec<String>,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Hold it against the contract.
@@ -68,7 +68,7 @@ pub enum PluginAction {
         old: PathBuf,
         /// The version that is to replace it.
         new: PathBuf,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
         /// Status 1 when the new one asks for more.
         exit_code: bool,
@@ -81,7 +81,7 @@ pub enum PluginAction {
         token_file: Option<PathBuf>,
         /// The component.
         component: String,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
     /// Make a folder.
@@ -103,7 +103,7 @@ pub enum PluginAction {
         install_tools: bool,
         /// Variables that root's builds get besides the usual ones.
         variables: Vec<String>,
-        /// As one JSON document.
+        /// Whether to print one JSON document.
         json: bool,
     },
 }

@@ -48,7 +48,7 @@ pub struct RunPluginGroupOptions {
     pub token_file: Option<PathBuf>,
     /// The tag.
     pub tag: String,
-    /// As one JSON document.
+    /// Whether to print one JSON document.
     pub json: bool,
 }
 
@@ -97,7 +97,7 @@ pub async fn run_plugin_group(
     })
 }
 
-/// For programs: which components there are, and whether all are healthy, which is also the exit status.
+/// Prints for programs which components there are, and whether all are healthy, which is also the exit status.
 fn read_json(answer: &Answer, tag: &str) -> Result<Exit, String> {
     if !answer.status.is_success() {
         return Err(reason_of(answer));

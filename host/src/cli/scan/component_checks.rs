@@ -34,7 +34,7 @@ pub struct Scan<'a> {
 /// The components' findings.
 #[derive(Default)]
 pub struct Findings {
-    /// For the summary.
+    /// The inputs of the summary.
     pub found: Vec<ComponentInput>,
     /// Of components that this machine supports.
     pub scanned: Vec<ComponentHealthStates>,

@@ -45,7 +45,8 @@ const CACHE_FOLDER: &str = "gpud/compiled";
 /// Where root keeps compiled code.
 const ROOTS_CACHE: &str = "/var/cache/gpud";
 
-/// For the whole scan, as in GPUd. Components that were not checked by then are named, and the scan has failed.
+/// The longest time of a whole scan, as in GPUd. Components that were not checked by then are named, and the scan has
+/// failed.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// How to scan.

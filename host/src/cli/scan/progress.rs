@@ -16,7 +16,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of so many checks; nothing is shown where nobody looks.
+    /// Makes a progress line for so many checks; it is shown on a terminal only.
     pub fn new(stderr: Terminal, all: usize) -> Self {
         Self {
             shown: stderr.has_signs(),

@@ -15,7 +15,7 @@ pub const BINARIES: [&str; 3] = ["/usr/local/bin/gpud", "/usr/sbin/gpud", "/usr/
 /// This folder is there while systemd is process 1: sd_booted(3).
 const BOOTED: &str = "/run/systemd/system";
 
-/// The folder that stands for `/`.
+/// The folder that is used as `/`.
 #[derive(Debug, Clone)]
 pub struct Root(pub Option<PathBuf>);
 
@@ -28,7 +28,7 @@ impl Root {
         }
     }
 
-    /// Whether systemd started the machine. Of a folder that stands for `/` this is not asked.
+    /// Whether systemd started the machine. This is not checked for another folder than `/`.
     pub fn is_booted_by_systemd(&self) -> bool {
         self.0.is_some() || Path::new(BOOTED).is_dir()
     }

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// For a question: GPUd's limit.
+/// The longest time of a question: GPUd's limit.
 const QUESTION: Duration = Duration::from_secs(15);
 
 /// The state of the unit according to systemd.

@@ -47,7 +47,7 @@ pub struct SetHealthyOptions {
     pub token_file: Option<PathBuf>,
     /// The components; empty is all.
     pub components: Vec<String>,
-    /// As one JSON document.
+    /// Whether to print one JSON document.
     pub json: bool,
 }
 
@@ -102,7 +102,7 @@ async fn ask(
         .map_err(|error| Exit::failure(format!("failed to set healthy: {error}")))
 }
 
-/// For programs: which components were set and which were not. The status is 1 when one could not be set.
+/// Prints for programs which components were set and which were not. The status is 1 when one could not be set.
 fn read_json(answer: &Answer) -> Result<Exit, Exit> {
     let reply = serde_json::from_slice::<SetHealthyReply>(&answer.body).unwrap_or_default();
     if !answer.status.is_success() && reply.failed.is_empty() {

@@ -12,7 +12,7 @@ use crate::{
     model::Health,
 };
 
-/// For one request.
+/// The longest time of one request.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// A state of a component, or the worst of its states.

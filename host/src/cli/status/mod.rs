@@ -207,7 +207,7 @@ async fn summary(client: &Client, options: &StatusOptions) -> Option<MachineSnap
     }
 }
 
-/// The components once more; a daemon that has gone is found again by its folder.
+/// Asks for the components again; a daemon that was restarted is found by its folder.
 async fn again(options: &StatusOptions, former: StatusDocument) -> StatusDocument {
     let running = running(options);
     let url = url(options, running.as_ref());
@@ -241,7 +241,7 @@ fn running(options: &StatusOptions) -> Option<DaemonPresence> {
     }
 }
 
-/// For a daemon that was found, also over its Unix socket; else for an address.
+/// Makes a client for a daemon that was found, also over its Unix socket; else for an address.
 fn client(
     options: &StatusOptions,
     running: Option<&DaemonPresence>,
@@ -268,7 +268,7 @@ fn say(text: &str) -> Result<(), Exit> {
     Ok(())
 }
 
-/// `None` where there is no systemd, or it does not answer: then the process tells.
+/// `None` where there is no systemd, or it does not answer: then the process decides.
 async fn unit_state() -> Option<&'static str> {
     let state = Systemctl::find().await?.state().await;
     match state {

@@ -29,9 +29,9 @@ pub(super) const COMMAND: Command = Command::new::<UpArgs>(
     "Install gpud as a service of systemd, start it, and start it at every boot",
 );
 
-/// For commands that answer at once.
+/// The longest time of commands that answer at once.
 const SHORT: Duration = Duration::from_secs(60);
-/// For the start, which waits for init plugins: the unit's limit and some.
+/// The longest wait for the start, which waits for init plugins: the unit's limit and some.
 const START: Duration = Duration::from_secs(330);
 /// Largest environment file that is taken over, bytes.
 const MAX_ENVIRONMENT: usize = 1 << 20;
@@ -100,7 +100,7 @@ pub async fn up(mut options: UpOptions, terminal: Terminal) -> Result<Exit, Exit
     Ok(Exit::success(format!("{note}{good} {UNIT} runs\n")))
 }
 
-/// Uses the data folder of before, and takes the place of a GPUd, if there is one. Gives what to print, which mostly is nothing.
+/// Uses the former data folder, and replaces a GPUd if there is one. Returns a note to print; mostly empty.
 async fn take_over(
     options: &mut UpOptions,
     root: &Root,

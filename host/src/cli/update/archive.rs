@@ -1,4 +1,4 @@
-//! Takes the program out of an archive. Pure.
+//! Takes the program out of an archive. No I/O.
 
 use std::io::{Cursor, Read as _};
 

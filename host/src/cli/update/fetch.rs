@@ -19,7 +19,7 @@ use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
 use crate::{cli::terminal::printable, pack::oci};
 
-/// For connecting, and for the request with its answer.
+/// The longest time of connecting, and of the request with its answer.
 const CONNECT: Duration = Duration::from_secs(15);
 const EXCHANGE: Duration = Duration::from_secs(600);
 /// Largest head of an answer, bytes.

@@ -9,7 +9,7 @@ use crate::cli::terminal::printable;
 pub struct Limits {
     /// Until it answers.
     pub wait: Duration,
-    /// For how long the same process must then go on answering.
+    /// How long the same process must then go on answering.
     pub settle: Duration,
 }
 
@@ -50,7 +50,7 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// For the version that must come up.
+    /// Makes one for the version that must start.
     pub fn new(version: &'a str, limits: Limits) -> Self {
         Self {
             version,

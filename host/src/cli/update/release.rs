@@ -1,4 +1,4 @@
-//! Which archive of a release is taken, and whether it is a step forward. Pure.
+//! Chooses the archive of a release, and finds out whether it is a step forward. No I/O.
 
 use super::version::Version;
 use crate::{cli::terminal::printable, pack::hex};

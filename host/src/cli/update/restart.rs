@@ -25,11 +25,11 @@ use crate::{
     service::presence::{self, DaemonPresence},
 };
 
-/// For commands that answer at once.
+/// The longest time of commands that answer at once.
 const SHORT: Duration = Duration::from_secs(60);
-/// For a restart, which waits for init plugins: the unit's limit and some.
+/// The longest wait for a restart, which waits for init plugins: the unit's limit and some.
 const RESTART: Duration = Duration::from_secs(330);
-/// For the answer of `/healthz`.
+/// The longest wait for the answer of `/healthz`.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Between two looks at the daemon.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! The order of versions. Pure.
+//! The order of versions. No I/O.
 
 /// A version by which others are sorted: `0.2.0-rc.1` is before `0.2.0`. What follows a `+` does not count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

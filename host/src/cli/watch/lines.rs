@@ -26,14 +26,14 @@ pub(super) enum Tone {
     Bad,
     /// Something needs attention.
     Warning,
-    /// Of little weight.
+    /// A line of little importance.
     Dim,
     /// A heading.
     Strong,
 }
 
 impl Tone {
-    /// Of a health.
+    /// Returns the tone of a health.
     pub fn of(health: &Health) -> Self {
         match health {
             Health::Healthy => Self::Plain,
@@ -238,7 +238,7 @@ impl PaneLines {
     }
 
     fn events(&mut self, entries: &[HistoryEntry]) {
-        // Who looks for a check finds it by itself.
+        // With a filter each check is a line of its own.
         let shown = match self.filter.is_empty() {
             true => gathered(entries),
             false => entries.iter().map(Gathered::single).collect(),

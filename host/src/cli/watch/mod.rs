@@ -42,7 +42,7 @@ pub(super) const COMMAND: Command =
 const PAUSE: Duration = Duration::from_secs(2);
 /// Between two drawings without news, for ages that grow.
 const REDRAW: Duration = Duration::from_secs(1);
-/// For one question.
+/// The longest time of one question.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Entries of the history that are shown.
 const ENTRIES: u32 = 200;
@@ -64,7 +64,7 @@ impl Action for WatchOptions {
     }
 }
 
-/// Shows what the daemon finds until somebody ends it.
+/// Shows the daemon's findings until the user ends it.
 ///
 /// # Errors
 /// There is no terminal, or it cannot be used.

@@ -62,11 +62,11 @@ pub(super) enum Key {
     NextPane,
     /// Shift and tab, or the left arrow.
     PreviousPane,
-    /// So many lines down, or up.
+    /// Scroll so many lines down, or up.
     Scroll(isize),
-    /// To the first line.
+    /// Scroll to the first line.
     Home,
-    /// To the last line.
+    /// Scroll to the last line.
     End,
     /// Control and C.
     Interrupt,
@@ -75,7 +75,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// Of the terminal's; `None` for keys without a meaning here.
+    /// Converts a key of the terminal; `None` for keys without a meaning here.
     pub fn of(key: KeyEvent) -> Option<Self> {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return (key.code == KeyCode::Char('c')).then_some(Self::Interrupt);

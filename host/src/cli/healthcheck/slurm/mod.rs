@@ -29,9 +29,9 @@ const HOSTNAME: (&str, u64) = ("/proc/sys/kernel/hostname", 1024);
 /// How to act in Slurm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlurmOptions {
-    /// From which health on the node is unfit for jobs.
+    /// The health from which on the node is unfit for jobs.
     pub drain_on: FailOn,
-    /// Only say what would be done.
+    /// Whether to print the step without taking it.
     pub dry_run: bool,
     /// A daemon that does not answer makes the node unfit.
     pub drain_if_unreachable: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// Marks behind a state, such as the `*` of a node that does not respond.
 const MARKS: &str = "*~#!%$@^-";
-/// States and flags that keep new jobs from a node because somebody said so.
+/// States and flags with which an operator keeps new jobs from a node.
 const WITHHELD: [&str; 5] = ["DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING"];
 
 /// The facts of a node that decide.
@@ -41,7 +41,7 @@ impl SlurmNode {
         })
     }
 
-    /// Whether somebody keeps new jobs from it.
+    /// Whether an operator keeps new jobs from it.
     pub fn is_withheld(&self) -> bool {
         WITHHELD.iter().any(|flag| self.flags.contains(*flag))
     }

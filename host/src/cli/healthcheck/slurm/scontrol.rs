@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// For one call. Slurm ends a HealthCheckProgram after a minute.
+/// The longest time of one call. Slurm ends a HealthCheckProgram after a minute.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Where Slurm's programs are, besides the system's folders.
 const FOLDERS: [&str; 8] = [

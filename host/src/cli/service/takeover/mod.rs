@@ -23,11 +23,11 @@ use crate::{
 
 /// Largest unit that is read, bytes.
 const MAX_UNIT: usize = 1 << 20;
-/// For stopping: the usual limit of a unit and some.
+/// The longest wait for a stop: the usual limit of a unit and some.
 const STOP: Duration = Duration::from_secs(120);
-/// For starting it again.
+/// The longest wait for a new start.
 const START: Duration = Duration::from_secs(330);
-/// For finding the oldest message of the kernel log.
+/// The longest search for the oldest message of the kernel log.
 const OLDEST: Duration = Duration::from_secs(5);
 /// The first words of gpud's own unit.
 const OWN_UNIT: &str = "# gpud as a service of systemd";
