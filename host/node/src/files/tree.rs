@@ -16,9 +16,10 @@
 //! them in a round: without leaving that filesystem R passes by the rule (on procfs without a link on the way, since
 //! users make some of its links, so R is P), and neither of them has pipes or devices.
 
+mod errors;
+
 use std::{
     ffi::OsStr,
-    io,
     os::{fd::AsRawFd, unix::ffi::OsStrExt as _},
     path::Path,
 };
@@ -29,6 +30,8 @@ use rustix::{
     io::Errno,
 };
 
+pub use self::errors::failed;
+use self::errors::{always_denied, magic_link, not_granted};
 use super::{
     denied_paths::{DeniedPaths, WantedPart},
     file_identity,
@@ -407,18 +410,6 @@ impl Tree {
     }
 }
 
-/// Translates an error of a system call about a path.
-pub fn failed(path: &str, error: Errno) -> SourceError {
-    match error {
-        // What procfs says about a process, and sysfs about a device, that went away while its file was open.
-        Errno::SRCH | Errno::NODEV | Errno::NXIO | Errno::NOTDIR => {
-            SourceError::NotFound(path.to_owned())
-        }
-        Errno::ISDIR => SourceError::Invalid(format!("{path}: is a directory")),
-        error => SourceError::from_io(path, &io::Error::from(error)),
-    }
-}
-
 fn is_absolute(path: &str) -> bool {
     path.starts_with('/')
 }
@@ -433,32 +424,6 @@ fn real_path(what: &str, fd: &OwnedFd) -> Result<String, SourceError> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let name = rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(|e| failed(what, e))?;
     Ok(names::shown(name.to_bytes()).into_owned())
-}
-
-fn not_granted(path: &str, real: &str) -> SourceError {
-    let leads = if path == real {
-        String::new()
-    } else {
-        format!("leads to {real}, which is ")
-    };
-    SourceError::Denied(format!(
-        "{path} ({leads}not granted; to allow it, add {real:?} to the granted paths)"
-    ))
-}
-
-fn always_denied(path: &str, real: &str) -> SourceError {
-    let leads = if path == real {
-        String::new()
-    } else {
-        format!("leads to {real}: ")
-    };
-    SourceError::Denied(format!("{path} ({leads}no grant reaches that)"))
-}
-
-fn magic_link(path: &str) -> SourceError {
-    SourceError::Denied(format!(
-        "{path} (goes through a link of /proc into a process, or through too many links; no grant allows that)"
-    ))
 }
 
 /// Whether a path names a link of `/proc` that jumps to where a process is, for kernels that cannot refuse those.
@@ -476,73 +441,4 @@ fn passes_magic_link(path: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn short(tree: &Tree, path: &str) -> Option<Result<OwnedFd, SourceError>> {
-        tree.open_plainly(path, OFlags::RDONLY | OFlags::CLOEXEC)
-    }
-
-    fn is_missing(opened: Option<Result<OwnedFd, SourceError>>) -> bool {
-        matches!(opened, Some(Err(SourceError::NotFound(_))))
-    }
-
-    #[test]
-    fn only_plain_files_of_proc_take_the_short_way() {
-        let tree = Tree::new(Path::new("/")).unwrap();
-        if tree.proc.is_none() {
-            eprintln!("left out: needs openat2 and a procfs");
-            return;
-        }
-        let own = std::process::id();
-        for (path, expected) in [
-            (format!("/proc/{own}/stat"), true),
-            ("/proc/stat".to_owned(), true),
-            (format!("/proc/{own}/fd"), true),
-            // Links of the kernel, also those that jump.
-            ("/proc/self/stat".to_owned(), false),
-            (format!("/proc/{own}/cwd"), false),
-            (format!("/proc/{own}/root/etc/passwd"), false),
-            (format!("/proc/{own}/fd/0"), false),
-            ("/proc/net/tcp".to_owned(), false),
-            // Out of it, and elsewhere.
-            ("/proc/../etc/passwd".to_owned(), false),
-            ("/proc".to_owned(), false),
-            ("/procfs/stat".to_owned(), false),
-        ] {
-            assert_eq!(short(&tree, &path).is_some(), expected, "{path}");
-        }
-        assert!(is_missing(short(&tree, "/proc/no-such-file")));
-        let folder = tempfile::tempdir().unwrap();
-        let copy = Tree::new(folder.path()).unwrap();
-        assert!(copy.proc.is_none() && copy.sys.is_none(), "a copy has none");
-    }
-
-    #[test]
-    fn files_of_sys_take_the_short_way_and_never_leave_it() {
-        let tree = Tree::new(Path::new("/")).unwrap();
-        if tree.sys.is_none() {
-            eprintln!("left out: needs openat2 and a sysfs");
-            return;
-        }
-        // Through a link of the kernel, and without one.
-        for path in ["/sys/class/net/lo/mtu", "/sys/devices/virtual/net/lo/mtu"] {
-            let opened = short(&tree, path).expect(path).expect(path);
-            let real = real_path(path, &opened).unwrap();
-            assert_eq!(real, "/sys/devices/virtual/net/lo/mtu");
-        }
-        for path in [
-            "/sys/../etc/passwd",
-            "/sys/class/../../etc/passwd",
-            "/sys",
-            "/system/stat",
-            // Filesystems of their own, where they are mounted.
-            "/sys/fs/cgroup/cgroup.controllers",
-            "/sys/kernel/debug/sched",
-        ] {
-            assert!(!matches!(short(&tree, path), Some(Ok(_))), "{path}");
-        }
-        assert!(is_missing(short(&tree, "/sys/no-such-file")));
-        assert!(is_missing(short(&tree, "/sys/class/net/lo/no-such-file")));
-    }
-}
+mod tests;
