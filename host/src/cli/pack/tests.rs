@@ -1,4 +1,7 @@
-use super::*;
+use std::path::Path;
+
+use super::{signing::with_suffix, *};
+use crate::pack::archive;
 
 /// A folder with the sources of a pack around a real component.
 fn sources(home: &Path, version: &str, grants: &str) -> PathBuf {
