@@ -42,8 +42,8 @@ BOUNDS = {
         ("compilation of a plugin", "host/runtime/src/compiler.rs", "DEADLINE", TIME),
         ("memory of a compilation", "host/runtime/src/compiler.rs", "CHILD_MEMORY", BYTES),
         ("compilations at once", "host/runtime/src/cache.rs", "PARALLEL", COUNT),
-        ("compiled code on disk", "host/runtime/src/cache.rs", "MAX_TOTAL", BYTES),
-        ("compiled code without use", "host/runtime/src/cache.rs", "MAX_AGE", TIME),
+        ("compiled code on disk", "host/runtime/src/cache/folder.rs", "MAX_TOTAL", BYTES),
+        ("compiled code without use", "host/runtime/src/cache/folder.rs", "MAX_AGE", TIME),
     ],
     "Plugins and packs": [
         ("spec file", "host/spec/src/lib.rs", "MAX_FILE_BYTES", BYTES),

@@ -1,6 +1,6 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use super::*;
+use super::{folder::private_folder, *};
 use crate::{archive, engine};
 
 const COMPONENT: &str =
