@@ -66,8 +66,8 @@ BOUNDS = {
     "Kernel log": [
         ("record of the kernel", "host/node/src/kmsg/record.rs", "MAX_RECORD", BYTES),
         ("injected message", "host/node/src/kmsg/inject.rs", "MAX_MESSAGE", BYTES),
-        ("messages handed over at once", "host/component/src/kernel_log.rs", "BATCH", COUNT),
-        ("tries of a batch", "host/component/src/kernel_log.rs", "TRIES", COUNT),
+        ("messages handed over at once", "host/component/src/kernel_log/component_feed.rs", "BATCH", COUNT),
+        ("tries of a batch", "host/component/src/kernel_log/component_feed.rs", "TRIES", COUNT),
         ("messages of a saved log", "host/capture/src/lib.rs", "MAX_MESSAGES", COUNT),
         ("text of a saved log", "host/capture/src/lib.rs", "MAX_TEXT", BYTES),
         ("saved log, decompressed", "host/capture/src/lib.rs", "MAX_EXPANDED", BYTES),
