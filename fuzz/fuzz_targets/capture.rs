@@ -41,7 +41,7 @@ fuzz_target!(init: small_stack(), |bytes: &[u8]| {
     for log in &capture.logs {
         check_log(log);
     }
-    check_sifted(&capture, bytes);
+    check_selected(&capture, bytes);
 });
 
 /// Wants every message, one by one.
@@ -60,18 +60,18 @@ impl Select for Every {
 }
 
 /// In bounded memory, the same is read.
-fn check_sifted(capture: &Capture, bytes: &[u8]) {
-    let mut messages = capture::read_selected(bytes, NOW, &BERLIN, &mut Every).expect("a log");
-    assert_eq!(messages.overview.logs.len(), capture.logs.len());
+fn check_selected(capture: &Capture, bytes: &[u8]) {
+    let mut selection = capture::read_selected(bytes, NOW, &BERLIN, &mut Every).expect("a log");
+    assert_eq!(selection.overview.logs.len(), capture.logs.len());
     for (number, log) in capture.logs.iter().enumerate() {
-        let overview = messages
+        let overview = selection
             .overview
             .logs
             .get(number)
             .expect("one for each log");
         assert_eq!(overview.boots, log.boots.len());
         assert_eq!(overview.boot_times.len() + 1, log.boots.len());
-        let selected = messages.take(number).into_iter().flatten();
+        let selected = selection.take(number).into_iter().flatten();
         let messages: Vec<_> = selected.map(|selected| selected.message).collect();
         assert!(messages.is_empty() || messages == log.messages);
     }
