@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use super::families::{BOUND_LABEL, COMPONENT_LABEL, Family, SeriesKey, Table, Value};
 use super::float::go_float;
-use super::registry::{BOUND_LABEL, COMPONENT_LABEL, Family, SeriesKey, Table, Value};
 
 /// Writes all families by name, each with its series by labels.
 pub(super) fn render(table: &Table) -> String {

@@ -15,6 +15,7 @@ use gpud_store as store;
 pub mod dcgm;
 mod error;
 mod exposition;
+mod families;
 mod float;
 mod names;
 pub mod own;

@@ -27,7 +27,7 @@ pub const OPEN_FILES: OwnMetric = metric(
 pub const DB_SIZE: OwnMetric = metric("gpud_sqlite_db_size_bytes", "size of the database in bytes");
 
 /// Label that names the component in [`HEALTH`] and [`LAST_CHECK`].
-pub const COMPONENT_LABEL: &str = super::registry::COMPONENT_LABEL;
+pub const COMPONENT_LABEL: &str = super::families::COMPONENT_LABEL;
 /// Label that names the health in [`HEALTH`].
 pub const HEALTH_LABEL: &str = "health";
 /// Gauge by [`COMPONENT_LABEL`] and [`HEALTH_LABEL`]: 1 for the health that the component has, 0 for the others.

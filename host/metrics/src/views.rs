@@ -1,6 +1,6 @@
 //! All series as values, for readers that want no text.
 
-use super::registry::{Kind, Table, Value};
+use super::families::{Kind, Table, Value};
 
 /// One series as it is now.
 #[derive(Debug, Clone, Copy, PartialEq)]
