@@ -288,9 +288,9 @@ impl Client {
             .await
             .map_err(unreachable)?;
         let stream = Stream::tcp(tcp);
-        let (ends, link) = (stream.ends(), stream.link());
+        let (ends, weak) = (stream.ends(), stream.downgrade());
         if !self.tls {
-            self.judge(server::of(ends, &link))?;
+            self.judge(server::of(ends, &weak))?;
             return self.talk(stream, request).await;
         }
         let tls = |source| ClientError::Tls {
@@ -304,7 +304,7 @@ impl Client {
             .connect(name, stream)
             .await
             .map_err(tls)?;
-        let server = self.judge(server::of(ends, &link))?;
+        let server = self.judge(server::of(ends, &weak))?;
         let shown = self.token.as_ref();
         let shown = shown.and_then(|token| token.shown_to(server));
         if let Some(token) = shown {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use crate::node::{
     port_holder::{self, PortHolder},
     socket_owner,
-    stream::Link,
+    stream::WeakStream,
 };
 
 /// The server of a connection.
@@ -25,7 +25,7 @@ pub enum Server {
 
 /// Finds out who serves a connection with these ends, ours first. `None` if it is closed: its addresses may be others' by
 /// then. Blocks.
-pub fn of(ends: Option<(SocketAddr, SocketAddr)>, link: &Link) -> Option<Server> {
+pub fn of(ends: Option<(SocketAddr, SocketAddr)>, weak: &WeakStream) -> Option<Server> {
     let (local, remote) = ends?;
     if !socket_owner::is_own_address(remote) {
         return Some(Server::Elsewhere);
@@ -38,7 +38,7 @@ pub fn of(ends: Option<(SocketAddr, SocketAddr)>, link: &Link) -> Option<Server>
             Server::Stranger(holder.unwrap_or(PortHolder { uid, process: None }))
         }
     };
-    link.is_open().then_some(server)
+    weak.is_open().then_some(server)
 }
 
 /// Judges what the kernel says of a server. The error is the user that is neither root nor ours.
@@ -74,16 +74,16 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap());
         let client = Stream::tcp(client.await.unwrap());
-        let (ends, link) = (client.ends(), client.link());
-        assert_eq!(of(ends, &link), Some(Server::Trusted));
+        let (ends, weak) = (client.ends(), client.downgrade());
+        assert_eq!(of(ends, &weak), Some(Server::Trusted));
         let accepted = listener.accept().await.unwrap();
-        assert_eq!(of(ends, &link), Some(Server::Trusted));
+        assert_eq!(of(ends, &weak), Some(Server::Trusted));
         let elsewhere = Some((ends.unwrap().0, "192.0.2.1:15132".parse().unwrap()));
-        assert_eq!(of(elsewhere, &link), Some(Server::Elsewhere));
+        assert_eq!(of(elsewhere, &weak), Some(Server::Elsewhere));
         drop(accepted);
-        while link.is_open() {
+        while weak.is_open() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(of(ends, &link), None, "closed");
+        assert_eq!(of(ends, &weak), None, "closed");
     }
 }
