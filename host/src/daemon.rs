@@ -38,7 +38,7 @@ const STOP_WAIT: Duration = Duration::from_secs(5);
 /// Folder of compiled code inside the data folder.
 const CACHE_FOLDER: &str = "cache";
 
-/// How a daemon is to run.
+/// The options of a daemon.
 pub struct Options {
     /// Where it keeps its files.
     pub data_dir: PathBuf,

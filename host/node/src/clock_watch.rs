@@ -14,10 +14,10 @@ use tokio::io::unix::AsyncFd;
 
 use crate::async_fd;
 
-/// When the timer would end, seconds of Unix time: never.
+/// The end of the timer, seconds of Unix time: far in the future.
 const NEVER: i64 = 1 << 40;
 
-/// Tells a task that someone set the machine's clock. A clock that is slewed is not set.
+/// Notifies a task when the machine's clock was set. A clock that is slewed is not set.
 pub struct ClockWatch {
     timer: AsyncFd<OwnedFd>,
 }

@@ -32,7 +32,7 @@ pub enum SourceError {
     TimedOut {
         /// The source that was asked.
         what: String,
-        /// How long was waited.
+        /// How long the call waited.
         after: Duration,
         /// When this source last answered, Unix milliseconds.
         last_good: Option<u64>,

@@ -19,9 +19,9 @@ use std::{
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use tokio::io::unix::AsyncFd;
 
-/// Between two looks where the kernel reports changes.
+/// The time between two looks where the kernel reports changes.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks where it does not, for want of watches.
+/// The time between two looks where it does not, since there are no more watches.
 const IMPATIENCE: Duration = Duration::from_secs(5);
 /// Changes come in groups: one look for all of a group.
 const GROUP: Duration = Duration::from_millis(100);

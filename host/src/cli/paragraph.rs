@@ -8,7 +8,7 @@ use super::{
 /// Narrowest text.
 const MIN_WIDTH: usize = 10;
 
-/// Where text is put.
+/// The width and indentation of wrapped text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Paragraph {
     /// How wide lines may be.

@@ -37,7 +37,7 @@ const WIDTHS: std::ops::RangeInclusive<usize> = 40..=10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
     color: bool,
-    /// Somebody looks at it: signs in place of words, and progress.
+    /// A person looks at it: signs replace words, and progress is shown.
     signs: bool,
     width: usize,
 }
@@ -53,7 +53,7 @@ pub enum Mark {
     Good,
     /// Not known yet.
     Waiting,
-    /// Nothing to say here.
+    /// The component does not apply here.
     Absent,
     /// No mark, for text that is only coloured.
     Strong,

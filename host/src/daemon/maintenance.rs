@@ -18,7 +18,7 @@ use crate::{
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 /// How often old rows are removed, in rounds of housekeeping: it takes nine transactions, some of which count all rows.
 const PURGE_ROUNDS: u32 = 10;
-/// How often it is tried to move a database that is in memory for want of a file into that file.
+/// How often a database that is in memory since its file cannot be written is tried to be moved into that file.
 const RETURN_TO_FILE: Duration = Duration::from_secs(5);
 /// How often the clock is compared with the boot's, besides when the kernel says that it was set.
 const FOLLOW_CLOCK: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Where plugins come from: the file of specs, and installed packs.
+//! The sources of plugins: the file of specs, and installed packs.
 
 use std::{
     path::{Path, PathBuf},

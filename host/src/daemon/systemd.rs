@@ -9,7 +9,7 @@ use crate::{
     store::Store,
 };
 
-/// Tells systemd that the daemon is ready and lives, and heeds SIGHUP.
+/// Notifies systemd that the daemon is ready and alive, and handles SIGHUP.
 pub fn serve_as(service: Service, mut reload: Reload, address: &str, store: &Store, parts: &Parts) {
     let Service {
         notifier,

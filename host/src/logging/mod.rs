@@ -84,7 +84,7 @@ impl LogLevel {
     }
 }
 
-/// How to log.
+/// The options of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOptions {
     /// The least level.

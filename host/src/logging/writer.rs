@@ -52,7 +52,7 @@ impl Writer {
         Ok(Self { queue, lost })
     }
 
-    /// Where lines go.
+    /// Returns the sender for lines.
     pub fn sink(&self) -> Sink {
         Sink {
             queue: self.queue.clone(),

@@ -336,7 +336,7 @@ impl Files {
             .await
     }
 
-    /// These files as this thread may look at them, where nothing can hang.
+    /// Returns the files for calls on this thread, where nothing can hang.
     fn view(&self) -> View<'_> {
         View {
             tree: &self.tree,

@@ -97,7 +97,7 @@ impl View<'_> {
         }
     }
 
-    /// Says that a path is not there.
+    /// Returns the error for a path that is known to be absent.
     pub fn absent_now<T>(self, path: &str, access: AccessKind) -> Option<Result<T, SourceError>> {
         let path = &*normalized(path).ok()?;
         if is_in_sys(path) {

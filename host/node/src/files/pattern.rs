@@ -165,7 +165,7 @@ impl Pattern {
         self.with_skips(1)
     }
 
-    /// Those after one segment more; none (0) when nothing of the kind can match.
+    /// Returns the positions after one more segment; none (0) when no path with it can match.
     pub(super) fn step(&self, at: u128, name: &str) -> u128 {
         let mut next = 0;
         let mut left = at;

@@ -265,7 +265,7 @@ impl PoolShared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One thread's life.
+    /// Runs one thread of the pool.
     fn serve(&self) {
         let mut state = self.lock();
         while let Some(job) = self.next_job(state) {

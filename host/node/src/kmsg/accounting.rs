@@ -87,7 +87,7 @@ impl Accounting {
         self.expected.map(|expected| expected.saturating_sub(1))
     }
 
-    /// Everything that the source holds has been read. A remembered number beyond it was of another boot.
+    /// Notes that all records of the source were read. A remembered number beyond them is of another boot.
     pub fn caught_up(&mut self) {
         self.replaying = false;
         if self.expected.is_some_and(|expected| expected < self.floor) {

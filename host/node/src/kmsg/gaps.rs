@@ -51,7 +51,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// One gap for both: the span of both, and the sum of their counts.
+    /// Merges two gaps into one with the span of both, and the sum of their counts.
     #[must_use]
     pub(super) fn and(self, later: &Self) -> Self {
         Self {

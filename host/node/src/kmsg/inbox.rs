@@ -116,7 +116,7 @@ impl Inbox {
         }
     }
 
-    /// How far the log was examined and handed out; see [`Batch::high_sequence`].
+    /// Returns how far the log was examined and handed out; see [`Batch::high_sequence`].
     pub fn position(&self) -> Option<u64> {
         let state = self.lock();
         if state.messages.is_empty() {

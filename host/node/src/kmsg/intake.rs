@@ -1,4 +1,4 @@
-//! Between reading and the queue: records become batches, and every one of them is accounted for.
+//! Collects the records that were read into batches for the queue, and accounts for each of them.
 
 use super::{
     accounting::{Accounting, Observation},

@@ -70,7 +70,7 @@ impl LineSplitter {
     }
 }
 
-/// How much is known about what follows the bytes at hand.
+/// The knowledge about the bytes after those at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// More may follow at once: a line needs its successor to be known as complete.

@@ -20,7 +20,7 @@ const CATCH_UP_DEADLINE: Duration = Duration::from_secs(10);
 /// How often the matcher looks for room in the inboxes when the source waits for it.
 const INBOX_WAIT: Duration = Duration::from_millis(1);
 
-/// Somebody who wants kernel messages.
+/// A receiver of kernel messages.
 #[derive(Debug, Clone)]
 pub struct Watcher {
     /// The caller's name for it.
@@ -53,7 +53,7 @@ pub(super) struct Routing {
 #[derive(Debug)]
 struct Route {
     inbox: Inbox,
-    /// Nothing up to here is wanted.
+    /// Records up to this number are not wanted.
     skip_through: Option<u64>,
 }
 
@@ -164,7 +164,7 @@ impl Matcher {
         routes.all(|route| route.inbox.has_room(messages))
     }
 
-    /// Tells the inboxes how far the log was examined. To be called after a run of [`feed`](Self::feed).
+    /// Notes in the inboxes how far the log was examined. To be called after a run of [`feed`](Self::feed).
     pub fn finish_batch(&mut self) {
         let Some(position) = self.position else {
             return;

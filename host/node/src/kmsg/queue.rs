@@ -20,7 +20,7 @@ pub(super) struct RecordBatch {
 }
 
 impl RecordBatch {
-    /// Where the next record's bytes go; [`seal`](Self::seal) or [`discard`](Self::discard) must follow.
+    /// Returns the buffer for the next record's bytes; [`seal`](Self::seal) or [`discard`](Self::discard) must follow.
     pub(super) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

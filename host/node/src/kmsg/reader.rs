@@ -38,12 +38,12 @@ const FILE_QUEUE_WAIT: Duration = Duration::from_millis(10);
 /// readers only with the next timer tick (`wake_up_klogd` is lazy), up to 4 ms late with 250 Hz, and trouble comes in
 /// bursts.
 const ALERT: Duration = Duration::from_secs(1);
-/// How often then. An idle log costs nothing.
+/// The pause between two such looks. An idle log costs nothing.
 const ALERT_WAIT: Duration = Duration::from_millis(1);
 /// The wait when a device says that there is something to read, and there is not.
 const FALSE_ALARM_WAIT: Duration = Duration::from_millis(50);
 
-/// How the source of kernel messages does.
+/// The state of the source of kernel messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
     /// Not opened yet.
@@ -66,7 +66,7 @@ pub enum SourceState {
 pub struct Status {
     /// The source of the records.
     pub path: PathBuf,
-    /// How it does.
+    /// The state of the source.
     pub state: SourceState,
     /// When it last gave records, or said that there are none, Unix milliseconds.
     pub last_answer: Option<u64>,
@@ -111,7 +111,7 @@ impl ReaderShared {
     }
 }
 
-/// How often the reader tries and looks.
+/// The pauses of the reader.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReaderTiming {
     pub(super) retry: Duration,

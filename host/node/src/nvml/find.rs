@@ -11,7 +11,7 @@ use super::driver::{DriverFile, DriverStamp};
 /// The name under which the dynamic loader knows it.
 pub const LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// How the names of NVIDIA's library begin.
+/// The prefix of the names of NVIDIA's library.
 pub const NAME: &str = "libnvidia-ml.so";
 
 /// Debian's name for this machine's folder of libraries.

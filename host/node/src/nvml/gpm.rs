@@ -92,7 +92,7 @@ impl Gpm {
         answers.collect()
     }
 
-    /// One after the other.
+    /// Asks the GPUs one after the other.
     async fn ask(
         &self,
         gpus: &[(usize, Arc<Gpu>)],

@@ -346,7 +346,7 @@ impl NvmlShared {
         };
     }
 
-    /// Nobody waits again before the next round is due.
+    /// Shows that the driver does not answer; callers do not wait again before the next round is due.
     fn not_answering(&self, error: &SourceError) {
         let mut latest = lock(&self.latest);
         latest.looked = Some(Instant::now());

@@ -43,7 +43,7 @@ impl Identity {
         self.compute_capability != (0, 0)
     }
 
-    /// How errors name it: what an operator can look up.
+    /// Returns the name for errors: one that an operator can look up.
     pub fn label(&self) -> String {
         match self.bus_id.as_str() {
             "" => format!("GPU {} ({})", self.index, self.uuid),

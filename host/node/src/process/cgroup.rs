@@ -25,7 +25,7 @@ pub struct Cgroups {
     folder: PathBuf,
     /// The machine's memory if runs are bounded, else `None`.
     bounded_by: Option<u64>,
-    /// Those that could not be removed yet.
+    /// Cgroups that could not be removed yet.
     left: Mutex<Vec<PathBuf>>,
 }
 
@@ -37,7 +37,7 @@ pub struct Cgroup {
 }
 
 impl Cgroups {
-    /// Those of this process; `None`, with a line in the log the first time, where there are none.
+    /// Returns the cgroups of this process; `None`, with a line in the log the first time, where there are none.
     pub fn own() -> Option<&'static Self> {
         static OWN: OnceLock<Option<Cgroups>> = OnceLock::new();
         let own = OWN.get_or_init(|| match Self::find() {
@@ -204,7 +204,7 @@ fn set(file: &Path, value: &str) -> io::Result<()> {
     fs::write(file, value)
 }
 
-/// Where cgroup v2 is mounted: a line of `/proc/self/mountinfo` whose filesystem is `cgroup2`.
+/// Returns the mount point of cgroup v2: a line of `/proc/self/mountinfo` whose filesystem is `cgroup2`.
 fn mount_of(mountinfo: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (mount, filesystem) = line.split_once(" - ")?;

@@ -24,13 +24,13 @@ use super::{
 };
 use crate::{error::SourceError, temporary, trusted};
 
-/// How long a killed process may take to go.
+/// How long a killed process may take to end.
 const REAP_WITHIN: Duration = Duration::from_secs(2);
-/// How often is looked for what a run left behind: what is killed may have begun others just before.
+/// How often the processes that a run left behind are searched: a killed one may have started others just before.
 const SWEEPS: u32 = 5;
-/// How long one is waited for.
+/// The longest wait for one of them.
 const SWEEP_WITHIN: Duration = Duration::from_secs(1);
-/// Between two such looks.
+/// The pause between two such searches.
 const BETWEEN_SWEEPS: Duration = Duration::from_millis(2);
 
 /// A started process. Dropped, it takes all that it began with it.

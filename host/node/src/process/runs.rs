@@ -36,7 +36,7 @@ static SUBREAPER: Once = Once::new();
 #[derive(Debug, Default)]
 struct Runs {
     last: u64,
-    /// When the first one began: what was there before is nobody's orphan.
+    /// When the first run began: an older process is no orphan of a run.
     first_began: Option<u64>,
     active: BTreeMap<u64, ActiveRun>,
     /// Main processes that the runtime waits for, with the times of their starts.

@@ -49,7 +49,7 @@ pub fn own_children() -> Vec<Process> {
     }
 }
 
-/// Everything that a process has begun, directly or not, as far as parents still live.
+/// Returns the descendants of a process, as far as their parents still live.
 pub fn descendants(of: i32) -> Vec<Process> {
     let mut others: Vec<Process> = all().collect();
     let mut found: Vec<Process> = Vec::new();

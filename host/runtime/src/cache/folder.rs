@@ -162,8 +162,8 @@ pub(super) fn sum_file(entry: &Path) -> PathBuf {
     entry.with_extension("sha256")
 }
 
-/// Puts an entry in place: the sum first, then the code by rename, so that neither is ever seen half written. What a power
-/// cut leaves of it does not have that sum, so nobody waits for the disk.
+/// Puts an entry in place: the sum first, then the code by rename, so that neither is ever seen half written. What a
+/// power cut leaves of it does not have that sum, so nobody waits for the disk.
 pub(super) fn publish(code_file: &Path, entry: &Path, code: &[u8]) -> io::Result<()> {
     let sum = code_file.with_extension("sum.tmp");
     output::write_private(&sum, hex(&Sha256::digest(code)).as_bytes())?;

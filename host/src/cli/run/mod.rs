@@ -211,7 +211,7 @@ fn inventory((settings, timeout): (inventory::Settings, Duration)) -> ExportConf
     }
 }
 
-/// Says where the page is, to a person who looks on.
+/// Prints the address of the page on a terminal.
 fn announce_page(address: &str) {
     if io::stdout().is_terminal() && !address.is_empty() {
         println!("See this machine at {address}");

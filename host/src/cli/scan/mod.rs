@@ -49,7 +49,7 @@ const ROOTS_CACHE: &str = "/var/cache/gpud";
 /// failed.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How to scan.
+/// The options of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanOptions {
     /// The health from which on the scan fails; `None`: it never does.

@@ -53,7 +53,7 @@ struct Actions {
 pub struct Daemon(Client);
 
 impl Daemon {
-    /// That this client asks.
+    /// Makes one for the daemon that this client asks.
     pub fn new(client: Client) -> Self {
         Self::with_limit(client, LIMIT)
     }

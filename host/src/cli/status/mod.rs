@@ -40,9 +40,9 @@ pub(super) const COMMAND: Command = Command::new::<StatusArgs>(
 
 /// How long a daemon that runs may take until it answers: init plugins come first.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two tries.
+/// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Between two looks of `--watch`.
+/// The pause between two looks of `--watch`.
 const WATCH: Duration = Duration::from_secs(3);
 /// Entries of the history that are read: what many checks say of one thing is shown as one.
 const LAST_EVENTS: u32 = 100;
@@ -122,7 +122,7 @@ pub async fn status(options: &StatusOptions, terminal: Terminal) -> Result<Exit,
     }
 }
 
-/// Everything. For people, each part is printed as soon as it is known; for programs, all at the end.
+/// Looks at everything. For people, each part is printed as soon as it is known; for programs, all at the end.
 async fn look(options: &StatusOptions, terminal: Terminal) -> Result<StatusDocument, Exit> {
     let print_part = |text: String| match options.json || !options.classic {
         true => Ok(()),

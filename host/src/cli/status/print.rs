@@ -15,7 +15,7 @@ use crate::{
     service::presence::DaemonPresence,
 };
 
-/// Everything that was found out.
+/// The whole result, for programs.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct StatusDocument {
     /// `active`, `inactive`, `failed`; `null` without systemd.

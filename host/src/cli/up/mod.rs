@@ -36,7 +36,7 @@ const START: Duration = Duration::from_secs(330);
 /// Largest environment file that is taken over, bytes.
 const MAX_ENVIRONMENT: usize = 1 << 20;
 
-/// How to set up the service.
+/// The options of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpOptions {
     /// Where it keeps its files.

@@ -63,7 +63,7 @@ const MAX_ARCHIVE: usize = 256 << 20;
 /// Largest environment file of the service that is read, bytes.
 const MAX_ENVIRONMENT: usize = 1 << 20;
 
-/// How to update.
+/// The options of an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateOptions {
     /// Where the release is.

@@ -31,7 +31,7 @@ const SHORT: Duration = Duration::from_secs(60);
 const RESTART: Duration = Duration::from_secs(330);
 /// The longest wait for the answer of `/healthz`.
 const ANSWER: Duration = Duration::from_secs(5);
-/// Between two looks at the daemon.
+/// The pause between two looks at the daemon.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The way in which the daemon is restarted.

@@ -1,4 +1,4 @@
-//! Where a release is: a folder, an archive in a folder, or a URL of either. Only what is named here is asked.
+//! The place of a release: a folder, an archive in a folder, or a URL of either. No other place is asked.
 
 use std::{fmt, path::PathBuf};
 

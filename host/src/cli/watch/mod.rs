@@ -38,9 +38,9 @@ use crate::{node::clock::Clock, service::presence};
 pub(super) const COMMAND: Command =
     Command::new::<WatchArgs>("watch", "Watch what the daemon finds, live, full screen");
 
-/// Between two questions to the daemon.
+/// The pause between two questions to the daemon.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Between two drawings without news, for ages that grow.
+/// The pause between two drawings without news, since the shown ages grow.
 const REDRAW: Duration = Duration::from_secs(1);
 /// The longest time of one question.
 const LIMIT: Duration = Duration::from_secs(10);

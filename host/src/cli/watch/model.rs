@@ -103,7 +103,7 @@ impl Key {
 pub(super) enum Flow {
     /// Draw again.
     GoOn,
-    /// Somebody wants to leave.
+    /// The user ends it.
     End,
 }
 

@@ -71,7 +71,8 @@ impl View<'_> {
         let parsed = Pattern::parse(pattern)?;
         let mut unlisted = Vec::new();
         let mut hidden = false;
-        // Each path with how far it leads in the grants: to look that up for every path would cost more than to read it.
+        // Each path with how far it leads in the grants: to look that up for every path would cost more than to read
+        // it.
         let mut paths = vec![(String::new(), self.roots.map(Roots::progress))];
         let mut segments = parsed.segments().iter().peekable();
         while let Some(segment) = segments.next() {

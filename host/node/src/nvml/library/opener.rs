@@ -14,8 +14,8 @@ use crate::{
     trusted,
 };
 
-/// Returns whether a file has a name of NVIDIA's library. Root's environment can be that of another user, who must not choose
-/// which of the system's libraries is loaded.
+/// Returns whether a file has a name of NVIDIA's library. Root's environment can be that of another user, who must not
+/// choose which of the system's libraries is loaded.
 fn is_named_so(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with(NAME)
@@ -59,8 +59,8 @@ impl DriverOpener for LibraryOpener {
                     "{name} is not loaded: NVIDIA's library is named {NAME}…, and other libraries run code of their own"
                 )));
             }
-            // The path may be from the environment of the user who became root. What cannot be checked is not loaded, whatever
-            // the reason is: it may be something else by then.
+            // The path may be from the environment of the user who became root. What cannot be checked is not loaded,
+            // whatever the reason is: it may be something else by then.
             if let Candidate::File(file) = &candidate
                 && let Err(refused) = trusted::Opener::of_command().check_program(file)
             {
