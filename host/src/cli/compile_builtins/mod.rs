@@ -31,7 +31,7 @@ pub(super) const COMMAND: Command = Command::new::<CompileBuiltinsArgs>(
 pub struct CompileBuiltinsOptions {
     /// The archive.
     pub output: PathBuf,
-    /// The target of the machines.
+    /// For machines of this target.
     pub target: Option<String>,
 }
 
