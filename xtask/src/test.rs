@@ -5,6 +5,7 @@ use std::{fs, num::NonZero, path::Path, thread};
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    console::QuietConsole,
     fuzz, page, setup,
     steps::{Cargo, Check, LINTS},
 };
@@ -48,6 +49,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         ],
         &LINTS,
     )?;
+    let _quiet = QuietConsole::set();
     // Benchmarks are not tests: `cargo xtask bench` runs them, on a release build.
     let threads = test_threads();
     let [lints, flags] = LINTS;
