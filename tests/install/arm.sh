@@ -19,28 +19,48 @@ for tool in qemu-aarch64-static curl; do
 done
 archive=$(echo "$dist"/gpud-*-aarch64-unknown-linux-gnu.tar.gz)
 [[ -e $archive ]] || { echo "no archive for aarch64 in $dist" >&2; exit 1; }
-library=$("$here/../packages/chroot.sh" bookworm arm64)
+debian=$("$here/../packages/chroot.sh" bookworm arm64)
+[[ $(id -u) = 0 ]] || not_run "chroot needs root"
+# What is mounted ends with this script.
+[[ -n ${GPUD_ARM_MOUNTS:-} ]] || GPUD_ARM_MOUNTS=1 exec unshare --mount -- "$0" "$dist"
 work=$(mktemp -d)
 daemon=
 finish() {
     [[ -z $daemon ]] || kill "$daemon" 2>/dev/null || true
-    rm -rf -- "$work"
+    umount -R -l "$work" 2>/dev/null || true
+    rm -rf --one-file-system -- "$work"
 }
 trap finish EXIT
-tar -xzf "$archive" -C "$work" --strip-components=1
+# A machine of its own: qemu would look for each file below its folder of libraries first, `/` included.
+mount -t tmpfs tmpfs "$work"
+root=$work/root
+mkdir "$root" "$work"/{upper,work}
+mount -t overlay overlay -o "lowerdir=$debian,upperdir=$work/upper,workdir=$work/work" "$root" || not_run "no overlay can be mounted"
+# debootstrap leaves a link there where it could not mount.
+[[ ! -L $root/proc ]] || rm -- "$root/proc"
+mkdir -p "$root"/{proc,sys,dev,run,opt}
+for folder in proc sys dev; do
+    mount --rbind "/$folder" "$root/$folder"
+done
+tar -xzf "$archive" -C "$root/opt" --strip-components=1
+cp -- "$(command -v qemu-aarch64-static)" "$root/opt/"
 checks=0
 check() {
     checks=$((checks + 1))
     "$@" || { echo "FAILED (line ${BASH_LINENO[0]}): $*" >&2; cat "$work/output" "$work/log" >&2 2>/dev/null || :; exit 1; }
 }
-gpud=(qemu-aarch64-static -L "$library" "$work/gpud")
+gpud=(chroot "$root" /opt/qemu-aarch64-static /opt/gpud)
 status() { local code=0; "$@" >"$work/output" 2>&1 || code=$?; echo "$code"; }
 
 check test "$(status "${gpud[@]}" --version)" = 0
-check test "$(status "${gpud[@]}" scan --color=never)" = 0
+# qemu-user has neither a kernel log nor the machine's programs for scripts, which `scan` may call troubles; that it ran is what
+# is asked here, and that the compiled checks of the archive fit: nothing was compiled.
+check test "$(status "${gpud[@]}" scan --color=never)" -le 1
+check grep -q '^[A-Z]' <(tail -n 2 "$work/output")
+check test -z "$(grep -i 'compil\|could not be loaded' "$work/output")"
 tail -n 1 "$work/output"
-socket=$work/gpud.sock
-"${gpud[@]}" run --data-dir "$work/data" --local-socket "$socket" --listen-address 127.0.0.1:0 --log-level info \
+socket=$root/run/gpud.sock
+"${gpud[@]}" run --data-dir /var/lib/gpud --local-socket /run/gpud.sock --listen-address 127.0.0.1:0 --log-level info \
     --plugin-specs-file "" >"$work/log" 2>&1 &
 daemon=$!
 ask() { curl -sf --max-time 30 --unix-socket "$socket" "http://localhost$1"; }
@@ -55,8 +75,7 @@ has() {
 }
 check has memory '"health":"Healthy"'
 check has os '"name":"os"'
-# The compiled checks of the archive fit: nothing was compiled.
-check test -z "$(grep -i 'compiling\|does not fit' "$work/log")"
+check test -z "$(grep -i 'compil\|could not be loaded' "$work/log")"
 kill "$daemon"
 code=0
 wait "$daemon" || code=$?

@@ -97,7 +97,17 @@ pub struct Component {
     pub bytes: Vec<u8>,
 }
 
-/// Builds guests with the `guest` profile and encodes them as components, sorted by name.
+impl GuestSelection {
+    /// The profile of cargo: what only tests run is not optimised across crates, which takes most of the time.
+    fn profile(&self) -> &'static str {
+        match self {
+            Self::Packages(_) => "guest",
+            Self::ExamplesOf(_) => "test-guest",
+        }
+    }
+}
+
+/// Builds guests and encodes them as components, sorted by name.
 ///
 /// # Errors
 /// When cargo fails (its output has been shown), or a guest does not fit the contract.
@@ -109,7 +119,7 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &GuestSelection) -> Resu
             "build",
             "--locked",
             "--profile",
-            "guest",
+            what.profile(),
             "--target",
             TARGET,
         ])
@@ -145,7 +155,7 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &GuestSelection) -> Resu
         status.success(),
         "building guests failed; if the target is missing: rustup target add {TARGET}"
     );
-    let folder = target_dir.join(TARGET).join("guest");
+    let folder = target_dir.join(TARGET).join(what.profile());
     let modules: Vec<PathBuf> = match what {
         GuestSelection::Packages(packages) => packages
             .iter()

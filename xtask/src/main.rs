@@ -1,6 +1,7 @@
 //! `cargo xtask …`: everything a developer or CI does to this repository, set-up included.
 
 mod bench;
+mod console;
 mod dist;
 mod fuzz;
 mod page;

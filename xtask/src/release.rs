@@ -1,21 +1,10 @@
 //! The release binary: gpud with the compiled code of its built-in components behind it.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, ffi::OsString, fs, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::steps::Cargo;
-
-/// End of an archive, as `host/runtime/src/archive.rs` defines it: the archive's length is in front of two more fields.
-const MAGIC: &[u8] = b"gpud-builtins-2\n";
-/// Bytes of an archive's trailer.
-const TRAILER: usize = 64;
 
 /// The flag for rustc that packs relocations, which are 3 MB of the program otherwise.
 const PACKED_RELOCATIONS: &str = "link-arg=-Wl,-z,pack-relative-relocs";
@@ -134,17 +123,22 @@ pub fn run(cargo: &Cargo, options: &Options) -> Result<PathBuf> {
     let foreign = target.as_ref().filter(|target| !runs_here(target));
     let compiler = match foreign {
         None => program.clone(),
-        Some(_) => cross_compiler(cargo)?,
+        // Components depend on the flags that they are built with, and code on the component.
+        Some(_) => {
+            let flags = linker.as_ref().map(|zig| zig.rust_flags.as_str());
+            cross_compiler(cargo, flags.unwrap_or_default())?
+        }
     };
     let mut compiling = Command::new(compiler);
     compiling
         .args(["compile-builtins", "--output"])
-        .arg(&archive);
+        .arg(&archive)
+        .arg("--into")
+        .arg(&program);
     if let Some(target) = foreign {
         compiling.args(["--target", target]);
     }
     cargo.timed("compile its built-in components", compiling)?;
-    append(&program, &archive)?;
     Ok(program)
 }
 
@@ -199,12 +193,13 @@ impl Zig {
     }
 }
 
-/// Builds a gpud of this machine that compiles for all processors.
-pub fn cross_compiler(cargo: &Cargo) -> Result<PathBuf> {
+/// Builds a gpud of this machine that compiles for all processors. Its built-in components are built with these flags.
+pub fn cross_compiler(cargo: &Cargo, flags_of_components: &str) -> Result<PathBuf> {
     // In a folder of its own: other features mean another build of all that depends on them. Not a release, and without
     // exports: it compiles a few components once, and what it makes is the same.
-    let tools = cargo.target_dir().join("cross");
-    let folder = tools
+    let program = cross_program(cargo);
+    let folder = cargo.target_dir().join("cross");
+    let folder = folder
         .to_str()
         .context("the target folder's name is no text")?;
     let build = [
@@ -219,38 +214,14 @@ pub fn cross_compiler(cargo: &Cargo) -> Result<PathBuf> {
         "--target-dir",
         folder,
     ];
-    cargo.run("build a gpud that compiles for it", &build)?;
-    Ok(tools.join("debug/gpud"))
+    let flags = [(xtask::guests::FURTHER_FLAGS, flags_of_components)];
+    cargo.run_with("build a gpud that compiles for it", &build, &flags)?;
+    Ok(program)
 }
 
-/// Puts an archive behind a program, in place of one that is there. The program is replaced as a whole or not at all.
-fn append(program: &Path, archive: &Path) -> Result<()> {
-    let read = |path: &Path| fs::read(path).with_context(|| path.display().to_string());
-    let (mut bytes, archive) = (read(program)?, read(archive)?);
-    bytes.truncate(without_archive(&bytes));
-    bytes.extend_from_slice(&archive);
-    let beside = program.with_extension(format!("{}.tmp", std::process::id()));
-    let replaced = fs::write(&beside, &bytes)
-        .and_then(|()| fs::set_permissions(&beside, fs::metadata(program)?.permissions()))
-        .and_then(|()| fs::rename(&beside, program));
-    if replaced.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    replaced.with_context(|| program.display().to_string())
-}
-
-/// Returns how long a program is without the archive behind it.
-fn without_archive(program: &[u8]) -> usize {
-    let length = || {
-        let trailer = program.len().checked_sub(TRAILER)?;
-        let trailer = program.get(trailer..)?;
-        let (length, _) = trailer.split_first_chunk()?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-        trailer
-            .ends_with(MAGIC)
-            .then(|| program.len().checked_sub(length))?
-    };
-    length().unwrap_or(program.len())
+/// Returns where [`cross_compiler`] puts its program.
+pub fn cross_program(cargo: &Cargo) -> PathBuf {
+    cargo.target_dir().join("cross/debug/gpud")
 }
 
 /// Copies the release binary to where `cargo bench`, which builds its own, does not replace it.
@@ -272,11 +243,6 @@ pub fn for_benchmarks(cargo: &Cargo) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn archive(content: &[u8]) -> Vec<u8> {
-        let length = (content.len() + TRAILER) as u64;
-        [content, &length.to_le_bytes(), &[0; 40], MAGIC].concat()
-    }
 
     #[test]
     fn profile_and_target_are_read() {
@@ -330,29 +296,5 @@ mod tests {
             assert!(!runs_here(other), "{other}");
         }
         assert!(!runs_here(&this.replace("gnu", "musl")));
-    }
-
-    #[test]
-    fn an_archive_takes_the_place_of_another() {
-        let folder = std::env::temp_dir().join(format!("gpud-xtask-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (program, file) = (folder.join("gpud"), folder.join("archive"));
-        fs::write(&program, b"program").unwrap();
-        for content in [b"first".as_slice(), b"", b"third and longer"] {
-            let archive = archive(content);
-            fs::write(&file, &archive).unwrap();
-            append(&program, &file).unwrap();
-            let expected = [b"program".as_slice(), &archive].concat();
-            assert_eq!(fs::read(&program).unwrap(), expected);
-        }
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "no leftovers");
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn what_is_no_archive_stays() {
-        for program in [b"".to_vec(), vec![7; 200], archive(b"x")[1..].to_vec()] {
-            assert_eq!(without_archive(&program), program.len());
-        }
     }
 }

@@ -5,6 +5,7 @@ use std::{fs, num::NonZero, path::Path, thread};
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    console::QuietConsole,
     fuzz, page, setup,
     steps::{Cargo, Check, LINTS},
 };
@@ -48,6 +49,7 @@ pub fn run(cargo: &Cargo) -> Result<()> {
         ],
         &LINTS,
     )?;
+    let _quiet = QuietConsole::set();
     // Benchmarks are not tests: `cargo xtask bench` runs them, on a release build.
     let threads = test_threads();
     let [lints, flags] = LINTS;
@@ -124,6 +126,7 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
             "--deny warnings --allow rustdoc::private-intra-doc-links",
         )],
     )?;
+    each_crate_alone(cargo)?;
     fuzz::run(cargo, fuzz::SECONDS, Vec::new())?;
     let gpud = gpud(cargo)?;
     let gpud = gpud.as_str();
@@ -176,6 +179,25 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
     }
     // Not here: `tests/packages/run.sh`, `tests/packages/sdk.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
     // `tests/kubernetes/chart.sh`, which builds helm.
+    Ok(())
+}
+
+/// Checks each crate of the host by itself: built together, one gets features that only another asks for.
+fn each_crate_alone(cargo: &Cargo) -> Result<()> {
+    let host = cargo.workspace().join("host");
+    let folders = fs::read_dir(&host).with_context(|| host.display().to_string())?;
+    let mut crates = vec!["gpud".to_owned()];
+    for folder in folders {
+        let folder = folder?;
+        if folder.path().join("Cargo.toml").is_file() {
+            crates.push(format!("gpud-{}", folder.file_name().display()));
+        }
+    }
+    crates.sort();
+    for name in crates {
+        let step = format!("{name} alone");
+        cargo.run(&step, &["check", "--locked", "--package", &name])?;
+    }
     Ok(())
 }
 

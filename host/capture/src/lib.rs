@@ -157,12 +157,21 @@ struct Context<'z> {
 /// # Errors
 /// The file is binary or packed in a way that is not read, or larger than the limits.
 pub fn read(bytes: &[u8], now: UnixMillis, zone: &TimeZone) -> Result<Capture, CaptureError> {
+    read_up_to(MAX_MESSAGES, bytes, now, zone)
+}
+
+fn read_up_to(
+    max_messages: usize,
+    bytes: &[u8],
+    now: UnixMillis,
+    zone: &TimeZone,
+) -> Result<Capture, CaptureError> {
     let mut tracker = FileTracker::default();
     let mut messages = Vec::new();
     let mut size = 0;
     let counts = file::read(source::open(bytes)?, now, zone, |entry| {
         size += entry.message.text.len();
-        if messages.len() >= MAX_MESSAGES {
+        if messages.len() >= max_messages {
             return Err(CaptureError::TooManyMessages);
         }
         if size > MAX_TEXT {

@@ -228,6 +228,18 @@ pub(super) fn write(codes: &[(Key, Vec<u8>)]) -> io::Result<Vec<u8>> {
     Ok(archive)
 }
 
+/// Returns how long a program is without the archive behind it.
+pub(super) fn length_without(program: &[u8]) -> usize {
+    let start = || {
+        let trailer = program.get(program.len().checked_sub(TRAILER)?..)?;
+        let (length, _) = trailer.split_first_chunk()?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let start = program.len().checked_sub(length)?;
+        trailer.ends_with(&MAGIC).then_some(start)
+    };
+    start().unwrap_or(program.len())
+}
+
 /// Takes fields of fixed sizes from the front of bytes.
 struct Fields<'a>(&'a [u8]);
 

@@ -9,7 +9,7 @@ use std::{
 use wasmtime::Engine;
 
 use super::{
-    archive::{self, Archive, Key},
+    archive::{self, Archive, Key, Sum},
     cache, engine,
     plugin::Wasm,
 };
@@ -23,6 +23,30 @@ pub struct Compiled {
     pub components: usize,
     /// How many of them were compiled, and not taken from the archive that was there before.
     pub compiled: usize,
+    /// Their SHA-256.
+    sums: Vec<Sum>,
+}
+
+impl Compiled {
+    /// Puts the archive behind a program, in place of one that is there.
+    ///
+    /// # Errors
+    /// In words: the program has other components built in, so that it would not use this code.
+    pub fn append_to(&self, program: &mut Vec<u8>) -> Result<(), String> {
+        // A program has the SHA-256 of each of its components.
+        let has = |sum: &Sum| program.windows(sum.len()).any(|bytes| bytes == sum);
+        let missing = self.sums.iter().filter(|sum| !has(sum)).count();
+        if missing > 0 {
+            return Err(format!(
+                "{missing} of the {} compiled components are not those of the program: both are to be built from the \
+                 same sources, with the same flags for components",
+                self.components
+            ));
+        }
+        program.truncate(archive::length_without(program));
+        program.extend_from_slice(&self.archive);
+        Ok(())
+    }
 }
 
 /// Compiles components for a target: that of this gpud where none is named. Code that an archive at `before` has for
@@ -84,6 +108,7 @@ pub fn compile(
         archive,
         components: codes.len(),
         compiled: compiled.into_inner(),
+        sums: codes.iter().map(|(key, _)| key.component).collect(),
     })
 }
 

@@ -22,7 +22,7 @@ use super::{
     frames::FrameGuard,
     limits::{
         ALIVE_TIME, HANDSHAKE_TIME, HEAD_TIME, HTTP2_WINDOW, IDLE_TIME, MAX_HEAD,
-        MAX_RESET_STREAMS, MAX_STREAMS, STALL_TIME,
+        MAX_RESET_STREAMS, MAX_STREAMS,
     },
     peer::Peer,
     plain_http,
@@ -49,7 +49,7 @@ pub(super) async fn serve(
     shutdown: CancellationToken,
 ) {
     let Some(acceptor) = tls else {
-        let stream = StallGuard::new(stream, STALL_TIME);
+        let stream = StallGuard::new(stream, client.admitted.stall_time());
         return requests(stream, false, client, router, shutdown).await;
     };
     let started = tokio::time::Instant::now();
@@ -59,7 +59,7 @@ pub(super) async fn serve(
         Ok(false) => return plain_http::refuse(stream).await,
         Err(_) => return,
     }
-    let handshake = acceptor.accept(StallGuard::new(stream, STALL_TIME));
+    let handshake = acceptor.accept(StallGuard::new(stream, client.admitted.stall_time()));
     match tokio::time::timeout_at(started + HANDSHAKE_TIME, handshake).await {
         Ok(Ok(stream)) => {
             let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");

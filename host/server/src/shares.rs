@@ -295,6 +295,11 @@ impl AdmittedConnection {
         &self.activity
     }
 
+    /// Returns how long its client may take nothing of what is sent.
+    pub(super) fn stall_time(&self) -> Duration {
+        self.shares.stall_time
+    }
+
     /// Returns once the connection has to make room for another client's.
     pub(super) async fn displaced(&self) {
         self.displaced.cancelled().await;

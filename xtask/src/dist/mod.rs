@@ -145,7 +145,9 @@ fn native(cargo: &Cargo, options: &Options, program: &Path) -> Result<PathBuf> {
     match &options.native {
         Some(native) => Ok(native.clone()),
         None if release::runs_here(options.machine.target) => Ok(program.to_owned()),
-        None => release::cross_compiler(cargo),
+        // It compiled the components of the binary.
+        None if options.binary.is_none() => Ok(release::cross_program(cargo)),
+        None => release::cross_compiler(cargo, ""),
     }
 }
 

@@ -279,7 +279,7 @@ fn agree(line: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn agrees_with_the_expression(line in made_up()) {

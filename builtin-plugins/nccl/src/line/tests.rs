@@ -107,7 +107,7 @@ fn each_pattern_has_a_line_and_a_lookalike() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn agrees_with_the_reference(text in pieces()) {

@@ -21,7 +21,7 @@ fn what_is_not_understood_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..Default::default() })]
 
     /// A pattern that we take means what it means as a regular expression.
     #[test]

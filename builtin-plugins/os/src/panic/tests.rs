@@ -154,7 +154,7 @@ static FILE_MAX: LazyLock<Regex> =
 static DELIVERED: LazyLock<Regex> = LazyLock::new(|| Regex::new(&PATTERNS.join("|")).unwrap());
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn agrees_with_the_reference(pieces in prop::collection::vec(prop::sample::select(vec![

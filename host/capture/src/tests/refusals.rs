@@ -17,12 +17,12 @@ fn an_empty_file_is_no_error() {
 
 #[test]
 fn too_many_messages_are_refused() {
-    let text = "<6>\n".repeat(MAX_MESSAGES);
-    assert_eq!(capture(&text).log().messages.len(), MAX_MESSAGES);
-    assert_eq!(
-        refused(format!("{text}<6>").as_bytes()),
-        CaptureError::TooManyMessages
-    );
+    let read = |count| {
+        let text = "<6>\n".repeat(count);
+        read_up_to(1000, text.as_bytes(), NOW, &TimeZone::UTC)
+    };
+    assert_eq!(read(1000).unwrap().log().messages.len(), 1000);
+    assert_eq!(read(1001), Err(CaptureError::TooManyMessages));
 }
 
 #[test]

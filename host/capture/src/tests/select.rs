@@ -226,7 +226,7 @@ fn boots_are_no_later_than_the_events_after_them() {
 
 proptest! {
     #[test]
-    fn any_log_is_sifted_as_it_is_read(
+    fn any_log_is_selected_as_it_is_read(
         lines in proptest::collection::vec(
             prop_oneof![
                 "\\[ {0,3}[0-9]{1,3}\\.[0-9]{6}\\] [a-c]: [a-z]{0,5}",

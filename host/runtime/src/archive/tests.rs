@@ -49,9 +49,16 @@ fn what_was_written_is_read() {
 #[test]
 fn a_file_without_an_archive_has_none() {
     let folder = tempfile::tempdir().unwrap();
-    for bytes in [b"".as_slice(), PROGRAM, &[0; 500]] {
+    for bytes in [
+        b"".as_slice(),
+        PROGRAM,
+        &[0; 500],
+        &whole()[..whole().len() - 1],
+    ] {
         assert!(open(folder.path(), bytes).unwrap().is_none());
+        assert_eq!(length_without(bytes), bytes.len());
     }
+    assert_eq!(length_without(&whole()), PROGRAM.len());
 }
 
 #[test]

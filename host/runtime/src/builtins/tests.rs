@@ -25,6 +25,26 @@ fn an_archive_is_made_once_and_used_again() {
 }
 
 #[test]
+fn code_takes_the_place_of_other_code_behind_the_program_of_its_components() {
+    let folder = tempfile::tempdir().unwrap();
+    let compile = |text: &str| {
+        let wasm = wat::parse_str(text).unwrap();
+        compile(&[&wasm], None, folder.path()).unwrap()
+    };
+    let (first, second) = (compile("(component)"), compile("(component (core module))"));
+    let before = [b"program".as_slice(), &first.sums[0], &second.sums[0]].concat();
+    let mut program = before.clone();
+    for compiled in [&first, &second, &second] {
+        compiled.append_to(&mut program).unwrap();
+        assert!(program == [&*before, &*compiled.archive].concat());
+    }
+    let mut other = [b"program".as_slice(), &first.sums[0]].concat();
+    let error = second.append_to(&mut other).unwrap_err();
+    assert!(error.contains("1 of the 1 compiled components"), "{error}");
+    assert!(other.ends_with(&first.sums[0]), "it stays as it was");
+}
+
+#[test]
 fn what_cannot_be_compiled_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let error = |components: &[&[u8]], target| {

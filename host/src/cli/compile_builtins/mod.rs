@@ -16,8 +16,11 @@ use super::{
 use crate::{
     component::builtin,
     node::trusted::{self, output::FileMode},
-    runtime::builtins,
+    runtime::builtins::{self, Compiled},
 };
+
+/// Bytes of the largest program that gets code: a debug build, with all that debuggers want.
+const MAX_PROGRAM: usize = 2 << 30;
 
 /// The entry of the table of commands.
 pub(super) const COMMAND: Command = Command::new::<CompileBuiltinsArgs>(
@@ -31,37 +34,54 @@ pub(super) const COMMAND: Command = Command::new::<CompileBuiltinsArgs>(
 pub struct CompileBuiltinsOptions {
     /// The archive.
     pub output: PathBuf,
+    /// The program that gets it too.
+    pub into: Option<PathBuf>,
     /// For machines of this target.
     pub target: Option<String>,
 }
 
 impl Action for CompileBuiltinsOptions {
     async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
-        compile_builtins(&self.output, self.target.as_deref())
+        self.compile()
     }
 }
 
-/// Writes an archive with the code of all built-in components.
-///
-/// # Errors
-/// The target is unknown, or the file cannot be written.
-pub fn compile_builtins(output: &Path, target: Option<&str>) -> Result<Exit, Exit> {
-    // Several checkers may be in one component.
-    let builtins = builtin::all();
-    let different: BTreeMap<_, _> = builtins.iter().map(|one| (one.sha256, one)).collect();
-    let components = different.values().map(|builtin| builtin.unpack());
-    let components: Vec<Vec<u8>> = components
-        .collect::<Result<_, _>>()
-        .map_err(Exit::failure)?;
-    let components: Vec<&[u8]> = components.iter().map(Vec::as_slice).collect();
-    let compiled = builtins::compile(&components, target, output).map_err(Exit::failure)?;
-    trusted::output::replace(output, &compiled.archive, FileMode::ByUmask)
-        .map_err(|error| Exit::failure(format!("cannot write {}: {error}", output.display())))?;
-    Ok(Exit::success(format!(
-        "{} components, {} of them compiled now: {}, {}\n",
-        compiled.components,
-        compiled.compiled,
-        output.display(),
-        iec(compiled.archive.len() as u64)
-    )))
+impl CompileBuiltinsOptions {
+    /// Writes an archive with the code of all built-in components, and puts it behind a program if one is named.
+    fn compile(&self) -> Result<Exit, Exit> {
+        // Several checkers may be in one component.
+        let builtins = builtin::all();
+        let different: BTreeMap<_, _> = builtins.iter().map(|one| (one.sha256, one)).collect();
+        let components = different.values().map(|builtin| builtin.unpack());
+        let components: Vec<Vec<u8>> = components
+            .collect::<Result<_, _>>()
+            .map_err(Exit::failure)?;
+        let components: Vec<&[u8]> = components.iter().map(Vec::as_slice).collect();
+        let compiled = builtins::compile(&components, self.target.as_deref(), &self.output)
+            .map_err(Exit::failure)?;
+        write(&self.output, &compiled.archive, FileMode::ByUmask)?;
+        if let Some(program) = &self.into {
+            append(&compiled, program)?;
+        }
+        Ok(Exit::success(format!(
+            "{} components, {} of them compiled now: {}, {}\n",
+            compiled.components,
+            compiled.compiled,
+            self.output.display(),
+            iec(compiled.archive.len() as u64)
+        )))
+    }
+}
+
+fn append(compiled: &Compiled, program: &Path) -> Result<(), Exit> {
+    let named = |problem: String| Exit::failure(format!("{}: {problem}", program.display()));
+    let mut bytes =
+        trusted::read(program, MAX_PROGRAM).map_err(|error| Exit::failure(error.to_string()))?;
+    compiled.append_to(&mut bytes).map_err(named)?;
+    write(program, &bytes, FileMode::Exact(0o755))
+}
+
+fn write(path: &Path, content: &[u8], mode: FileMode) -> Result<(), Exit> {
+    trusted::output::replace(path, content, mode)
+        .map_err(|error| Exit::failure(format!("cannot write {}: {error}", path.display())))
 }

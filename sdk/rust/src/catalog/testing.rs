@@ -67,11 +67,13 @@ pub fn holds(
     };
     constants(&data, catalog);
     let ids = patterns(&data, catalog);
+    let set = match RegexSet::new(catalog.patterns) {
+        Ok(set) => set,
+        Err(error) => panic!("{error}"),
+    };
     let delivers = |text: &str| -> Vec<usize> {
-        let set = RegexSet::new(catalog.patterns);
         let first = text.split('\n').next().unwrap_or("");
-        set.map(|set| set.matches(first).iter().collect())
-            .unwrap_or_default()
+        set.matches(first).iter().collect()
     };
     let found = |lines: &[String], facility: u32| -> Vec<Event> {
         let delivered = lines.iter().filter(|line| !delivers(line).is_empty());

@@ -82,7 +82,7 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40_000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 8_000, failure_persistence: None, ..Default::default() })]
 
     /// What is understood is delivered.
     #[test]

@@ -100,9 +100,10 @@ fn small_commands() {
             }),
         ),
         (
-            "compile-builtins|--output=out|--target=aarch64-unknown-linux-gnu",
+            "compile-builtins|--output=out|--into=/p|--target=aarch64-unknown-linux-gnu",
             task(CompileBuiltinsOptions {
                 output: "out".into(),
+                into: Some("/p".into()),
                 target: Some("aarch64-unknown-linux-gnu".into()),
             }),
         ),
