@@ -75,7 +75,7 @@ pub fn begins_with_process(line: &str) -> bool {
 ///
 /// Any user can have journald do that: a client of its socket for standard output asks for it, and chooses the name, of
 /// any length, and the facility. journald adds the number, and the kernel takes no line that is too long for it. Lines
-/// about a crash, which root may write to see what comes of them, are none.
+/// about a crash, which root may write to try something out, are none.
 pub fn names_its_sender(line: &str) -> bool {
     let is_crash = CRASHES
         .iter()
