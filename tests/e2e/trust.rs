@@ -558,6 +558,46 @@ fn a_damaged_file_that_never_worked_is_shown_and_the_rest_runs() {
 }
 
 #[test]
+fn a_script_in_the_spec_of_a_pack_does_not_run() {
+    let pack = Pack::installed();
+    let (spec, own) = (
+        pack.path("data/packs/acme.yaml"),
+        pack.path("data/packs/own.yaml"),
+    );
+    let ran = pack.path("ran");
+    let script = |name: &str| {
+        format!(
+            "- plugin_name: {name}\n  plugin_type: component\n  health_state_plugin:\n    steps:\n    \
+             - name: s\n      run_bash_script: {{content_type: plaintext, script: 'touch {}'}}\n",
+            ran.display()
+        )
+    };
+    // Behind the record of the installed pack, and in a file of its own.
+    let good = fs::read_to_string(&spec).unwrap();
+    let record: String = good
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(&spec, record + &script("acme-cpu")).unwrap();
+    fs::write(&own, script("own")).unwrap();
+    let daemon = pack.daemon();
+    wait_for(&daemon, &["acme-cpu", "own", "plugin-packs"]);
+    let reason = daemon.state("own")["reason"].to_string();
+    assert!(reason.contains("own.yaml was not written by"), "{reason}");
+    for component in ["acme-cpu", "own"] {
+        daemon.get(&format!(
+            "/v1/components/trigger-check?componentName={component}"
+        ));
+    }
+    assert!(!ran.exists());
+    fs::write(&spec, good).unwrap();
+    fs::remove_file(&own).unwrap();
+    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
+    assert!(!ran.exists());
+}
+
+#[test]
 fn grants_that_were_not_signed_are_not_given() {
     let pack = Pack::installed();
     let spec = pack.path("data/packs/acme.yaml");

@@ -8,6 +8,7 @@ use gpud_builtin_shared::vendor::CATALOG;
 use gpud_sdk::error_codes::timeline;
 use gpud_sdk::findings;
 use gpud_sdk::history::StoredEvent;
+use gpud_sdk::incidents::is_driver_line;
 use gpud_sdk::kmsg::LookBack;
 use gpud_sdk::{AccessError, CheckContext, Error, Event, HealthState, Message, Report};
 
@@ -70,7 +71,7 @@ fn is_remapping(xid: &Xid<'_>) -> bool {
     matches!(xid.code, 63 | 64)
 }
 
-/// Decodes messages. Xid 63 and 64 are left to the component for remapped rows where the product has them. They stay
+/// Decodes messages of the driver. Xid 63 and 64 are left to the component for remapped rows where the product has them. They stay
 /// if the product is not known, and in a saved log, where no other component can see them.
 fn decode<'a>(
     config: &Config,
@@ -78,6 +79,7 @@ fn decode<'a>(
     product: impl FnOnce() -> Option<String>,
 ) -> Vec<(&'a Message, Xid<'a>)> {
     let mut found: Vec<_> = messages
+        .filter(|message| is_driver_line(message))
         .filter_map(|message| Some((message, xid::decode(&message.text)?)))
         .collect();
     if !config.is_saved_log()
@@ -255,6 +257,7 @@ pub fn scan(
     if !found.is_empty() {
         let mut gpus = gpus();
         let lines = log.iter().flat_map(|log| &log.messages);
+        let lines = lines.filter(|message| is_driver_line(message));
         let mut named = Vec::new();
         names::add(&mut named, lines.map(|message| message.text.as_str()));
         gpus.extend(named);

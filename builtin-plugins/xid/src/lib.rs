@@ -152,8 +152,12 @@ impl KmsgWatcher for XidErrors {
     }
 }
 
+/// The lines that a driver, or another part of the kernel, wrote.
 fn texts(messages: &[Message]) -> impl Iterator<Item = &str> {
-    messages.iter().map(|message| message.text.as_str())
+    let of_drivers = messages
+        .iter()
+        .filter(|message| incidents::is_driver_line(message));
+    of_drivers.map(|message| message.text.as_str())
 }
 
 /// Returns what the kernel log said so far; empty if it said nothing.

@@ -53,6 +53,21 @@ impl SpecSource {
             .check(&entry.path, wasm)
     }
 
+    /// Checks that a script is the operator's own: a vendor signs components, so a pack has no scripts.
+    ///
+    /// # Errors
+    /// [`PackRefusal`]: the script is in the spec of a pack.
+    pub(crate) fn check_script(&self, plugin: &Plugin) -> Result<(), PackRefusal> {
+        match &self.pack {
+            None => Ok(()),
+            Some(Err(refusal)) => Err(refusal.clone()),
+            Some(Ok(_)) => Err(PackRefusal(format!(
+                "`{}` is a script, and a pack has components only",
+                plugin.component
+            ))),
+        }
+    }
+
     pub(crate) fn of_request() -> Self {
         Self {
             name: REQUEST.to_owned(),

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::{path::Path, source::Source};
-use crate::wire::go_quote;
+use crate::wire::{go_quote, text::printable_lines};
 
 /// Longest message, bytes: it may quote a text of the file.
 const MAX_MESSAGE_BYTES: usize = 2048;
@@ -259,13 +259,16 @@ impl Problem {
 impl fmt::Display for Problem {
     /// One line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = String::with_capacity(self.message.len());
         for c in self.message.chars() {
             if c.is_control() {
-                write!(f, "{}", c.escape_default())?;
+                line.extend(c.escape_default());
             } else {
-                f.write_char(c)?;
+                line.push(c);
             }
         }
+        // What is invisible, or changes the order of other characters.
+        f.write_str(&printable_lines(&line))?;
         write!(f, " ({}", self.source)?;
         if let Some(place) = self.place {
             write!(f, ":{}:{}", place.line, place.column)?;

@@ -1,6 +1,9 @@
 //! One event as a line of text.
 
-use std::fmt::{Debug, Write as _};
+use std::{
+    borrow::Cow,
+    fmt::{Debug, Write as _},
+};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,12 +13,13 @@ use tracing::{
 };
 
 use super::{PLUGIN_TARGET, word};
-use crate::text::printable;
+use crate::text::{printable, printable_json};
 
 /// Keys that every line has; a field of that name gets a `field_` in front.
 const OWN_KEYS: [&str; 5] = ["level", "ts", "logger", "caller", "msg"];
 
-/// As a JSON object on one line, newline included.
+/// As a JSON object on one line, newline included. Characters that would drive a terminal, or change the order of others, are
+/// escaped: messages and fields quote names that plugins, files and processes chose.
 pub fn json(event: &Event<'_>, now: Timestamp) -> String {
     let content = Content::of(event);
     let metadata = event.metadata();
@@ -44,6 +48,9 @@ pub fn json(event: &Event<'_>, now: Timestamp) -> String {
         }
     }
     line.push_str("}\n");
+    if let Cow::Owned(escaped) = printable_json(&line) {
+        return escaped;
+    }
     line
 }
 
@@ -172,6 +179,20 @@ mod tests {
         assert_eq!(
             found[0][1],
             "warn: it \"failed\" count=3 yes=true share=0.5 level=x error=no space\n"
+        );
+    }
+
+    #[test]
+    fn a_name_of_somebody_else_drives_no_terminal() {
+        const NAME: &str = "\u{202e}gnp\u{9b}31m";
+        let found = lines(|| tracing::info!(component = NAME, "a\u{7f}"));
+        let [json, plain] = &found[0];
+        assert!(json.is_ascii() && plain.is_ascii(), "{json} {plain}");
+        assert!(!json.contains('\u{7f}'), "{json}");
+        let read: Value = serde_json::from_str(json).unwrap();
+        assert_eq!(
+            (&read["component"], &read["msg"]),
+            (&NAME.into(), &"a\u{7f}".into())
         );
     }
 

@@ -14,7 +14,7 @@ mod seen;
 mod wording;
 
 pub use judge::{Incident, Rule, boots, open};
-pub use process::{after_process, after_process_name, begins_with_process};
+pub use process::{after_process, after_process_name, begins_with_process, names_its_sender};
 pub use repeats::Repeats;
 pub use seen::{remember_seen, seen_before};
 pub use wording::{document, state};
@@ -30,9 +30,14 @@ const MAX_TEXT: usize = 512;
 ///
 /// User space can write into the log, but never as facility 0. Facility 5 is what `gpud inject-fault` writes, 1 what
 /// `echo … > /dev/kmsg` does; both need root. Lines of services (3, 4, 9 …), which systemd and journald may copy into the
-/// log with names that anyone chose, are not the kernel's word.
+/// log with names that anyone chose, are not the kernel's word. journald copies lines of any user with facility 1 or 5 as
+/// well; these have their sender's number in them ([`names_its_sender`]).
 pub fn is_kernel_line(message: &Message) -> bool {
-    matches!(message.facility, 0 | 1 | 5)
+    match message.facility {
+        0 => true,
+        1 | 5 => !names_its_sender(&message.text),
+        _ => false,
+    }
 }
 
 /// Whether a driver or another part of the kernel chose the beginning of this line: it is a kernel line

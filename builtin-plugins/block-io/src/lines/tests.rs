@@ -231,6 +231,24 @@ const DISK_LINES: &[Case] = {
 };
 
 #[test]
+fn only_functions_of_the_kernel_stand_before_a_failed_request() {
+    for before in [
+        "",
+        "blk_update_request: ",
+        "print_req_error: ",
+        "end_request: ",
+    ] {
+        let line = format!("{before}I/O error, dev sda, sector 5");
+        assert!(find(&line).is_some(), "{line}");
+    }
+    // What a keyboard calls itself follows the first.
+    for before in ["input: ", "x: ", "x: blk_update_request: ", "hid-generic: "] {
+        let line = format!("{before}I/O error, dev sda, sector 5 as /devices/virtual/input/input7");
+        assert!(find(&line).is_none(), "{line}");
+    }
+}
+
+#[test]
 fn lines_of_real_kernels() {
     for (line, kind, device, facts) in DISK_LINES {
         let found = find(line).unwrap_or_else(|| panic!("{line}"));

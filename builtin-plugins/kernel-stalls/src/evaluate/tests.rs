@@ -46,6 +46,18 @@ fn all(texts: &[(u64, &str)]) -> Vec<Event> {
     )
 }
 
+#[test]
+fn names_that_users_choose_are_no_oops() {
+    for line in [
+        // A network device in a namespace of the user's own.
+        "Oops: renamed from [#1]",
+        // A process in a cgroup of the user's own.
+        "Oops: page allocation failure: order:4, mode:0xcc0(GFP_KERNEL),nodemask=(null),cpuset=x [#1]",
+    ] {
+        assert_eq!(all(&[(1, line)]), [], "{line}");
+    }
+}
+
 fn report(texts: &[(u64, &str)], clock: Option<&str>) -> Report {
     let stored = incidents::as_stored(all(texts));
     let clock = || clock.map(str::to_owned);

@@ -59,6 +59,33 @@ fn gpus() -> Vec<Gpu> {
     }]
 }
 
+#[test]
+fn lines_of_services_and_users_are_not_believed() {
+    const LOST: &str = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.";
+    // As journald writes it for any user: his name for himself, his process, his text.
+    let passed_on = format!("{LOST}[4711]: x");
+    for (facility, of_root, of_user) in [
+        (0, 1, 1),
+        (1, 1, 0),
+        (3, 0, 0),
+        (4, 0, 0),
+        (5, 1, 0),
+        (9, 0, 0),
+        (16, 0, 0),
+    ] {
+        let count = |text: &str| {
+            let message = Message {
+                facility,
+                ..kernel(7, 1_000, text)
+            };
+            let found = events(&context(), &config(), &[message], || None, gpus);
+            found.unwrap().len()
+        };
+        assert_eq!(count(LOST), of_root, "{facility}");
+        assert_eq!(count(&passed_on), of_user, "{facility}");
+    }
+}
+
 /// Stores the Xids of lines, a second apart; gives them newest first.
 fn history(lines: &[&str], gpus: fn() -> Vec<Gpu>) -> Vec<StoredEvent> {
     let messages: Vec<Message> = (1..)

@@ -48,7 +48,14 @@ impl Running {
         plugin: Plugin,
         spec_source: &SpecSource,
     ) -> Result<Prepared, PrepareError> {
+        let refused = |pack::PackRefusal(why)| wasm::Problem {
+            message: why,
+            place: None,
+            note: None,
+        };
         if plugin.spec.wasm.is_none() {
+            let checked = spec_source.check_script(&plugin).map_err(refused);
+            checked.map_err(|problem| PrepareError::of(&plugin, spec_source, problem, None))?;
             let components = vec![Component::of_script(&plugin)];
             return Ok(Prepared {
                 plugin,
@@ -60,12 +67,8 @@ impl Running {
         let read = wasm::read_component(&plugin, &spec_source.folder, Opener::of_daemon()).await;
         let wasm = read.map_err(|problem| PrepareError::of(&plugin, spec_source, problem, None))?;
         let (wasm, version) = self.version(wasm, &plugin).await;
-        if let Err(pack::PackRefusal(why)) = spec_source.check(&plugin, &wasm) {
-            let problem = wasm::Problem {
-                message: why,
-                place: None,
-                note: None,
-            };
+        if let Err(refusal) = spec_source.check(&plugin, &wasm) {
+            let problem = refused(refusal);
             return Err(PrepareError::of(
                 &plugin,
                 spec_source,

@@ -8,7 +8,7 @@ use crate::{
         output,
         sizes::iec,
         table::Table,
-        terminal::{Terminal, printable},
+        terminal::{Terminal, printable, printable_lines},
     },
     wire::{HealthState, go_quote, to_json},
 };
@@ -66,7 +66,7 @@ pub fn table(rows: &[PluginRow], terminal: Terminal) -> String {
 
 /// A complaint behind its sign, on several lines, without a newline at the end.
 pub fn complaint(complaint: &Complaint, sign: &str) -> String {
-    format!("{sign} {}", harmless(&complaint.report))
+    format!("{sign} {}", printable_lines(&complaint.report))
 }
 
 /// The output of a check and its outcome. Output is given as it is unless it has to be `harmless`.
@@ -74,7 +74,7 @@ pub fn outcome(outcome: &Outcome, terminal: Terminal, make_harmless: bool) -> Ve
     let name = go_quote(&outcome.component);
     let mut bytes = format!("### Component {name} output\n\n").into_bytes();
     if make_harmless {
-        bytes.extend(harmless(&String::from_utf8_lossy(&outcome.output)).into_bytes());
+        bytes.extend(printable_lines(&String::from_utf8_lossy(&outcome.output)).into_bytes());
     } else {
         bytes.extend(&outcome.output);
     }
@@ -183,19 +183,6 @@ fn extra_info(state: &HealthState) -> String {
     let json = to_json(&state.extra_info).ok();
     json.and_then(|json| String::from_utf8(json).ok())
         .unwrap_or_else(null)
-}
-
-/// The text with its lines and tabs, other control characters made visible.
-fn harmless(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            c if c.is_control() => shown.extend(c.escape_default()),
-            c => shown.push(c),
-        }
-    }
-    shown
 }
 
 fn cut(mut text: String) -> String {

@@ -186,11 +186,11 @@ fn long_values_are_cut_and_complaints_keep_their_lines() {
     assert!(line.lines().all(|line| line.len() < 2 * MAX_SHOWN));
 
     let reported_problem = Complaint {
-        report: "message \u{1b}[31m\n --> f.yaml:1:2\n\tx".into(),
+        report: "message \u{1b}[31m\u{202e}\n --> f.yaml:1:2\n\tx".into(),
         ..Complaint::unreadable("f.yaml", "message".into())
     };
     assert_eq!(
         complaint(&reported_problem, "✘"),
-        "✘ message \\u{1b}[31m\n --> f.yaml:1:2\n\tx"
+        "✘ message \\u{1b}[31m\\u{202e}\n --> f.yaml:1:2\n\tx"
     );
 }

@@ -2,7 +2,7 @@
 
 /// Lines of several parts of the kernel; `{}` is the text that an unprivileged user chooses: a mount option in a user
 /// namespace, the name of a process, of a file, of a volume, of a device.
-pub const LINES: [&str; 14] = [
+pub const LINES: [&str; 15] = [
     "tmpfs: Unknown parameter '{}'",
     "tmpfs: Bad value for '{}'",
     "fuse: Unknown parameter '{}'",
@@ -16,6 +16,7 @@ pub const LINES: [&str; 14] = [
     "process '{}' started with executable stack",
     "BTRFS: device label {} devid 1 transid 7 /dev/loop0 (7:0) scanned by mount (311)",
     "usb 1-1: Product: {}",
+    "input: {} as /devices/virtual/input/input7",
     "NVRM: API mismatch: the client 'x' (pid 311)\\x0aNVRM: has the version {}, but this kernel module has the version 1.",
 ];
 
@@ -46,4 +47,45 @@ pub fn of_processes(line: &str) -> Vec<String> {
             ]
         })
         .collect()
+}
+
+/// Lines about memory that a process with this text as its name does not get, in a cgroup whose name is the rest of the
+/// text, or all of it.
+pub fn of_cgroups(line: &str) -> Vec<String> {
+    let failure = |name: &str, cgroup: &str| {
+        [
+            format!(
+                "{name}: page allocation failure: order:4, mode:0xcc0(GFP_KERNEL), nodemask=(null),cpuset={cgroup},mems_allowed=0"
+            ),
+            format!(
+                "{name}: vmalloc error: size 4096, failed to allocate pages, mode:0xcc2(GFP_KERNEL), nodemask=(null),cpuset={cgroup},mems_allowed=0"
+            ),
+        ]
+    };
+    (1..=MAX_NAME)
+        .filter_map(|length| line.split_at_checked(length))
+        .flat_map(|(name, rest)| [failure(name, rest), failure(name, line)])
+        .flatten()
+        .collect()
+}
+
+/// Lines about a network device in a user's own namespace: what is before and in the words of the text are its names.
+pub fn of_network_devices(line: &str) -> Vec<String> {
+    let names: Vec<&str> = line
+        .split([' ', '\t', ':', '/', '(', ','])
+        .filter(|name| (1..=MAX_NAME).contains(&name.len()))
+        .collect();
+    let Some(first) = names.first() else {
+        return Vec::new();
+    };
+    let renamed = names
+        .iter()
+        .map(|name| format!("{first}: renamed from {name}"));
+    renamed.collect()
+}
+
+/// The line as journald writes it into the kernel log for a user who calls himself like that: the name is followed by the
+/// number of his process and his text.
+pub fn passed_on(line: &str) -> String {
+    format!("{line}[4711]: x")
 }

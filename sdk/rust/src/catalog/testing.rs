@@ -11,6 +11,7 @@ use regex::{Regex, RegexSet};
 use serde_json::{Value, json};
 
 use super::{Catalog, Entry, EventVerdict, Severity, forged};
+use crate::incidents::names_its_sender;
 use crate::policy;
 use crate::{CheckContext, Event, Message, Trigger};
 
@@ -147,11 +148,18 @@ fn becomes(
         events.iter().any(is_it),
         "{name}, {kind}: {lines:?} gives {events:#?}"
     );
+    let passed_on: Vec<String> = lines.iter().map(|line| forged::passed_on(line)).collect();
     for facility in [1, 5] {
-        assert!(
+        let by_root = !lines.iter().any(|line| names_its_sender(line));
+        assert_eq!(
             found(lines, facility).iter().any(is_it),
+            by_root,
             "{name}: facility {facility}"
         );
+        if passed_on.iter().all(|line| names_its_sender(line)) {
+            let events = found(&passed_on, facility);
+            assert!(events.is_empty(), "{name}: a user is believed: {events:#?}");
+        }
     }
     for facility in [3, 4, 9, 16] {
         let events = found(lines, facility);
@@ -163,7 +171,7 @@ fn becomes(
 }
 
 /// Holds that lines of other parts of the kernel with these lines in them give no events: neither all of them in the same
-/// way, nor a crash of a process that is called as one of them.
+/// way, nor a line about a process, a cgroup or a network device that is called as one of them.
 ///
 /// # Panics
 /// When one does; says which.
@@ -183,6 +191,8 @@ pub fn no_forged_line_is_believed(lines: &[String], events: impl Fn(&[String]) -
         for forged in forged::crashes(line)
             .into_iter()
             .chain(forged::of_processes(line))
+            .chain(forged::of_cgroups(line))
+            .chain(forged::of_network_devices(line))
         {
             let events = events(std::slice::from_ref(&forged));
             assert!(events.is_empty(), "{forged} gives {events:#?}");

@@ -1,5 +1,5 @@
-//! Kernel lines that begin with the name of a process. Any user can choose that name, so nothing that it says is the
-//! kernel's word.
+//! Kernel lines that begin with the name of a process, or of a network device in a namespace of a user's own. Any user can
+//! choose such a name, so nothing that it says is the kernel's word.
 //!
 //! | line | source |
 //! |---|---|
@@ -8,6 +8,8 @@
 //! | `‹name› invoked oom-killer: …` | `mm/oom_kill.c`, `dump_header` |
 //! | `‹name›: attempt to access beyond end of device` | `block/blk-core.c`, `bio_check_eod` |
 //! | `‹name›: sending ioctl ‹n› to a partition!` | `block/scsi_ioctl.c` |
+//! | `‹name›: page allocation failure: order:‹n›, …,cpuset=‹cgroup›,…`, `‹name›: vmalloc error: size ‹n›, …,cpuset=‹cgroup›,…`, earlier `… page allocation stalls for …`, `… vmalloc size …`, `… vmalloc: allocation failure…` | `mm/page_alloc.c`, `warn_alloc`; a user names the cgroup, too |
+//! | `‹device›: renamed from ‹device›` | `net/core/dev.c`; each name has up to 15 bytes, without blanks, colons and slashes |
 //!
 //! Lines such as `‹name› (‹pid›): …` are left out: lines of drivers look the same, and nothing that a user chooses follows
 //! the name there. So a text of which 16 bytes are needed cannot be forged with them.
@@ -16,11 +18,20 @@
 const MAX_NAME: usize = 15;
 
 /// What follows a name in lines without a number.
-const MARKS: [&str; 3] = [
+const MARKS: [&str; 9] = [
     " invoked oom-killer:",
     ": attempt to access beyond end of device",
     ": sending ioctl ",
+    ": page allocation failure: order:",
+    ": page allocation stalls for ",
+    ": vmalloc error: ",
+    ": vmalloc size ",
+    ": vmalloc: allocation failure",
+    ": renamed from ",
 ];
+
+/// What follows name and number of a process in the kernel's lines about a crash.
+const CRASHES: [&str; 2] = [": segfault at ", ": unhandled exception: "];
 
 /// Returns what follows `mark`, if nothing but the name of a process is before it. With several such places in the line,
 /// the first one counts.
@@ -29,8 +40,12 @@ const MARKS: [&str; 3] = [
 /// short lines of other parts of the kernel (`process '‹file›' started …`, `input: ‹device› as …`) have these before a text
 /// that a user chooses.
 pub fn after_process_name<'a>(line: &'a str, mark: &'a str) -> Option<&'a str> {
-    let is_plain = |name: &str| !name.contains(['\'', '"']) && !name.contains(": ");
     named(line, mark).find_map(|(name, rest)| is_plain(name).then_some(rest))
+}
+
+/// Whether a name has nothing in it that other parts of the kernel print before a text that a user chooses.
+fn is_plain(name: &str) -> bool {
+    !name.contains(['\'', '"']) && !name.contains(": ")
 }
 
 /// The places of a mark that can be behind a name: what is before and after it.
@@ -41,26 +56,54 @@ fn named<'a>(line: &'a str, mark: &'a str) -> impl Iterator<Item = (&'a str, &'a
     })
 }
 
-/// Returns what follows `‹name›[‹pid›]` and then `then` at the beginning of a line.
+/// Returns what follows `‹name›[‹pid›]` and then `then` at the beginning of a line. A name with a quote, or a colon and a
+/// blank, is none here, as in [`after_process_name`].
 pub fn after_process<'a>(line: &'a str, then: &str) -> Option<&'a str> {
-    numbered(line, '[', &["]", then].concat())
+    let (name, rest) = numbered(line, '[', &["]", then].concat())?;
+    is_plain(name).then_some(rest)
 }
 
-/// Whether the kernel wrote the name of a process first, in one of the forms of the table above.
+/// Whether the kernel wrote a name that a user chooses first, in one of the forms of the table above.
 pub fn begins_with_process(line: &str) -> bool {
-    after_process(line, "").is_some()
+    numbered(line, '[', "]").is_some()
         || numbered(line, '/', ": potentially unexpected fatal signal ").is_some()
         || MARKS.iter().any(|mark| named(line, mark).next().is_some())
 }
 
-/// What follows name, `open`, a number and `then` at the beginning of a line.
-fn numbered<'a>(line: &'a str, open: char, then: &str) -> Option<&'a str> {
+/// Whether a line of user space has the number of its sender in it (`‹name›[‹pid›]: ‹text›`), as journald writes lines
+/// into the kernel log.
+///
+/// Any user can have journald do that: a client of its socket for standard output asks for it, and chooses the name, of
+/// any length, and the facility. journald adds the number, and the kernel takes no line that is too long for it. Lines
+/// about a crash, which root may write to try something out, are none.
+pub fn names_its_sender(line: &str) -> bool {
+    let is_crash = CRASHES
+        .iter()
+        .any(|crash| after_process(line, crash).is_some());
+    !is_crash
+        && line
+            .match_indices('[')
+            .any(|(at, open)| has_number(line, at + open.len()))
+}
+
+/// Whether a number, a bracket, a colon and a blank are at this place.
+fn has_number(line: &str, at: usize) -> bool {
+    let Some(rest) = line.get(at..) else {
+        return false;
+    };
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    after.len() < rest.len() && after.starts_with("]: ")
+}
+
+/// The name, and what follows `open`, a number and `then`, at the beginning of a line.
+fn numbered<'a>(line: &'a str, open: char, then: &str) -> Option<(&'a str, &'a str)> {
     let beginning = line.get(..line.floor_char_boundary(4 * MAX_NAME + 1))?;
     beginning.match_indices(open).find_map(|(at, _)| {
         let rest = line.get(at + open.len_utf8()..)?;
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let rest = rest.get(digits..)?.strip_prefix(then)?;
-        (digits > 0 && is_name(line.get(..at)?)).then_some(rest)
+        let name = line.get(..at)?;
+        (digits > 0 && is_name(name)).then_some((name, rest))
     })
 }
 
@@ -99,8 +142,41 @@ mod tests {
             "fio: attempt to access beyond end of device",
             "NVRM: \\xff\\xfe\\xff\\xfe\\xff\\xfe\\xff\\xfe\\xff[311]: segfault at 0",
             "éééééé[311]: segfault at 0",
+            "NVRM: x: page allocation failure: order:4, mode:0xcc0(GFP_KERNEL),nodemask=(null),cpuset=x,mems_allowed=0",
+            "mlx5_x: vmalloc error: size 4096, failed to allocate pages, mode:0xcc2(GFP_KERNEL),nodemask=(null),cpuset=x",
+            "mlx5_x: vmalloc size 4096 allocation failure: mode:0xcc2",
+            "mlx5_x: vmalloc: allocation failure: 4096 bytes",
+            "x y: page allocation stalls for 10004ms, order:0",
+            "Oops: renamed from [#1]",
         ] {
             assert!(begins_with_process(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_of_user_space_that_name_their_sender() {
+        for line in [
+            "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.[4711]: x",
+            "mmfs[4711]: [E] x",
+            "[1]: x",
+            "a [x][12]: b",
+            "input: python3[311]: segfault at 0",
+        ] {
+            assert!(names_its_sender(line), "{line}");
+        }
+        for line in [
+            "",
+            "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+            "python3[311]: segfault at 0 ip 00007f sp 00007f error 4 in libnccl.so.2[7f+1]",
+            "python3[311]: unhandled exception: DABT (lower EL)",
+            "traps: x[311] general protection fault ip:7f",
+            "nvidia 0000:3b:00.0:    [14] CmpltTO                (First)",
+            "a []: b",
+            "a [12] : b",
+            "a [1é]: b",
+            "Oops: 0000 [#1] SMP NOPTI",
+        ] {
+            assert!(!names_its_sender(line), "{line}");
         }
     }
 
@@ -124,6 +200,8 @@ mod tests {
             "{1}[Hardware Error]: event severity: fatal",
             "amdgpu 0000:c1:00.0: amdgpu: GPU reset(2) succeeded!",
             "INFO: task x:1 blocked for more than 120 seconds.",
+            "mlx5_core 0000:3b:00.0 eth1: renamed from eth0",
+            "SLUB: Unable to allocate memory on CPU 0",
         ] {
             assert!(!begins_with_process(line), "{line}");
         }
@@ -136,6 +214,7 @@ mod tests {
             ("[1][311]: segfault at 0", Some("0")),
             ("a: segfault at 0", None),
             ("sixteen bytes of[311]: segfault at 0", None),
+            ("input: a[311]: segfault at 0", None),
         ] {
             assert_eq!(after_process(line, ": segfault at "), rest, "{line}");
         }

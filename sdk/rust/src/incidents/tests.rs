@@ -278,6 +278,13 @@ fn sightings_become_events_that_are_counted() {
 
     let facilities = (0..24).filter(|facility| is_kernel_line(&message(0, *facility)));
     assert_eq!(facilities.collect::<Vec<_>>(), [0, 1, 5]);
+    // As journald writes it for any user: what the user calls himself, his process and his text.
+    let facilities = (0..24).filter(|facility| {
+        let mut passed_on = message(0, *facility);
+        passed_on.text = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, x[4711]: y".to_owned();
+        is_kernel_line(&passed_on)
+    });
+    assert_eq!(facilities.collect::<Vec<_>>(), [0]);
 }
 
 #[test]

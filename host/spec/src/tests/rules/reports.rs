@@ -53,6 +53,17 @@ fn duplicates_name_both_places_whatever_the_type() {
 }
 
 #[test]
+fn a_line_of_a_log_shows_what_is_invisible() {
+    let file = read(concat!(
+        "- {plugin_name: a, plugin_type: component, health_state_plugin: {steps: [{name: s, ",
+        "run_bash_script: {content_type: \"x\\u202ey\\e[31m\", script: s}}]}}\n",
+    ));
+    let line = file.problems[0].to_string();
+    assert!(line.contains("x\\u{202e}y\\u{1b}[31m"), "{line}");
+    assert!(!line.contains('\u{202e}'), "{line}");
+}
+
+#[test]
 fn warnings_for_what_gpud_passes_over() {
     let file = read(concat!(
         "- plugn_name: x\n  plugin_name: a\n  Plugin_Type: component\n  plugin_name: b\n  config: {}\n",
