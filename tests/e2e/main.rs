@@ -26,6 +26,8 @@ mod healthcheck;
 mod hostile_clients;
 mod hostile_files;
 mod hostile_machine;
+mod hostile_packs;
+mod hostile_plugins;
 mod hot_swap;
 mod http2_frames;
 mod kernel_log;
