@@ -21,6 +21,7 @@ mod database;
 mod disk_commands;
 mod explain;
 mod exports;
+mod foreign_configs;
 mod foreign_files;
 mod healthcheck;
 mod hostile_clients;
