@@ -36,6 +36,11 @@ pub const ONE: &[&str] = &["--components=cpu", "--plugin-specs-file="];
 /// A user that is neither root nor gpud's.
 pub const STRANGER: u32 = 12345;
 
+/// What a client of HTTP/2 sends first: the preface, and settings of which none is another than the default.
+const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// Handshakes take milliseconds; one that takes this long is not begun.
+const NOT_ACCEPTED: Duration = Duration::from_secs(10);
+
 /// Whether this process can act as other users.
 pub fn can_be_others() -> bool {
     let root = geteuid().is_root();
@@ -224,13 +229,21 @@ fn allow_many_files() {
     setrlimit(Resource::Nofile, limit).unwrap();
 }
 
-/// As many connections that say nothing, of one user.
+/// Returns as many connections of one user as the daemon takes, of `count`. They ask nothing, and a daemon leaves them open
+/// for longer than its clients wait.
 fn idle_connections(uid: u32, daemon: u16, count: usize) -> Vec<std::net::TcpStream> {
     as_user(uid, async || {
         let mut idle = Vec::new();
         for _ in 0..count {
             let stream = TcpStream::connect(("127.0.0.1", daemon)).await.unwrap();
-            idle.push(stream.into_std().unwrap());
+            let handshake = tokio::time::timeout(NOT_ACCEPTED, tls(stream, b"h2")).await;
+            // A daemon that accepts no more connections does not answer.
+            let Ok(handshake) = handshake else { break };
+            if let Ok(mut stream) = handshake
+                && stream.write_all(GREETING).await.is_ok()
+            {
+                idle.push(stream.into_inner().0.into_std().unwrap());
+            }
         }
         idle
     })
@@ -398,9 +411,7 @@ async fn flood(daemon: u16, frame: &[u8]) -> usize {
     let stream = TcpStream::connect(("127.0.0.1", daemon)).await.unwrap();
     let stream = tls(stream, b"h2").await.unwrap();
     let (mut read, mut write) = tokio::io::split(stream);
-    let settings = b"\0\0\0\x04\0\0\0\0\0".as_slice();
-    let greeting = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), settings].concat();
-    write.write_all(&greeting).await.unwrap();
+    write.write_all(GREETING).await.unwrap();
     let drain = tokio::spawn(async move {
         let mut answers = [0; 4096];
         while read.read(&mut answers).await.is_ok_and(|bytes| bytes > 0) {}
