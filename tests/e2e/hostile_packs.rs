@@ -3,7 +3,7 @@
 use std::{
     fs::{self, Permissions},
     io::{Read as _, Write as _},
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
     os::unix::fs::PermissionsExt as _,
     process::Command,
     sync::{
@@ -17,6 +17,9 @@ use crate::{
     hostile_clients::can_be_others,
     packs::{GRANTS, Site, strs},
 };
+
+/// The end of each answer that a registry gives here.
+const NO_BODY: &str = "Content-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// Somebody who can change the archive puts other plugins under the signature of a vendor whose key is trusted.
 #[test]
@@ -98,24 +101,44 @@ fn answer_all(listener: TcpListener, answer: String) -> Arc<AtomicUsize> {
     asked
 }
 
-/// What answers inside of the operator's network can be another host than the registry.
-#[test]
-fn a_registry_leads_to_no_other_host() {
+/// Pulls from a registry that gives this answer, made with the address of another host, which must never be asked.
+fn pull_from(answer: impl FnOnce(SocketAddr) -> String) {
     let listen = || TcpListener::bind("127.0.0.1:0").unwrap();
     let (registry, inside) = (listen(), listen());
     let port = registry.local_addr().unwrap().port();
-    let elsewhere = inside.local_addr().unwrap();
-    let rest = "Content-Length: 0\r\nConnection: close\r\n\r\n";
-    let asked = answer_all(
-        registry,
-        format!("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://{elsewhere}/v2/\r\n{rest}"),
-    );
-    let asked_inside = answer_all(inside, format!("HTTP/1.1 404 Not Found\r\n{rest}"));
+    let answer = answer(inside.local_addr().unwrap());
+    let asked = answer_all(registry, format!("{answer}{NO_BODY}"));
+    let asked_inside = answer_all(inside, format!("HTTP/1.1 404 Not Found\r\n{NO_BODY}"));
     let site = Site::new();
-    let reference = format!("127.0.0.1:{port}/acme/sensors:1.0.0");
-    let output = site.text("pulled.tar");
-    let refusal = site.refused(&["pull", &reference, "-o", &output, "--plain-http"]);
+    let (output, password) = (site.text("pulled.tar"), site.text("password"));
+    fs::write(&password, "correct-horse-battery-staple").unwrap();
+    let refusal = site.refused(&[
+        "pull",
+        &format!("127.0.0.1:{port}/acme/sensors:1.0.0"),
+        "-o",
+        &output,
+        "--plain-http",
+        "--username=ada",
+        "--password-file",
+        &password,
+    ]);
     assert!(asked.load(Ordering::Relaxed) > 0, "{refusal}");
     assert_eq!(asked_inside.load(Ordering::Relaxed), 0, "{refusal}");
     assert!(refusal.contains("--allow-redirects"), "{refusal}");
+}
+
+/// What answers inside of the operator's network can be another host than the registry.
+#[test]
+fn a_registry_leads_to_no_other_host() {
+    pull_from(|inside| {
+        format!("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://{inside}/v2/\r\n")
+    });
+}
+
+#[test]
+fn a_registry_has_no_password_sent_to_another_host() {
+    pull_from(|inside| {
+        let realm = format!("Bearer realm=\"http://{inside}/token\",service=\"acme\"");
+        format!("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: {realm}\r\n")
+    });
 }
