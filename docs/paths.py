@@ -4,7 +4,8 @@
 In Markdown it checks relative links with their anchors, paths in backticks that begin with a folder of the repository's
 root, and the short forms of Rust files (`component/wasm.rs` is `host/component/src/wasm.rs`). In other files it checks
 the short forms in comments, and paths that begin with `host/`, `docs/` or `xtask/`. Decisions and the changelog are
-history and are skipped. It also fails where a page of docs/ is missing in docs/SUMMARY.md, or stands there twice.
+history and are skipped. It also fails where a page of docs/ is missing in docs/SUMMARY.md, or stands there twice, and
+where the table of attacks and their tests names a test that does not exist.
 """
 
 import re
@@ -48,6 +49,10 @@ PLACEHOLDER = re.compile(r"(^|/)[A-Z]{4,}(_args|_1)?(\.[A-Za-z]+)*(/|$)")
 RUST_FILE = re.compile(r"`((?:[\w-]+/)+[\w-]+\.rs)`")
 IN_COMMENT = re.compile(r"(?<![\w./-])(?:host|docs|xtask)/[\w./-]*[\w/]")
 HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+# The page and the heading of the table of attacks, and a test's name in it: its last part has four words or more.
+ATTACKS = ("docs/security.md", "## Attacks and their tests")
+TEST = re.compile(r"(?:\w+::)*([a-z0-9]+(?:_[a-z0-9]+){3,})")
+RUST_TEST = re.compile(r"#\[(?:tokio::)?test[^\n]*\n(?:\s*#\[[^\n]*\n)*\s*(?:async )?fn (\w+)|^\s*fn (\w+)\([^()]* in ", re.M)
 
 
 def short(path: str) -> str:
@@ -215,12 +220,33 @@ def contents(tracked: list[str]) -> list[str]:
     return problems + [f"{summary}: `{name}` stands there twice" for name in {*listed} if listed.count(name) > 1]
 
 
+def attacks(tracked: list[str]) -> list[str]:
+    """Checks the table of attacks: each row names a test, and each test that it names exists."""
+    name, heading = ATTACKS
+    text = (ROOT / name).read_text(encoding="utf-8")
+    section = text.partition(f"{heading}\n")[2].partition("\n## ")[0]
+    rows = [row for row in section.splitlines() if row.startswith("|")][2:]
+    problems = [] if rows else [f"{name}: there is no table below `{heading}`"]
+    tests: set[str] = set()
+    for file in tracked:
+        if file.endswith(".rs"):
+            found = RUST_TEST.findall((ROOT / file).read_text(encoding="utf-8"))
+            tests.update(one or other for one, other in found)
+    for row in rows:
+        named = [match[1] for _, code in INLINE.findall(row) if (match := TEST.fullmatch(code))]
+        if not named:
+            problems.append(f"{name}: no test is named in `{row}`")
+        problems += [f"{name}: there is no test `{test}`" for test in named if test not in tests]
+    return problems
+
+
 def main() -> None:
     tracked = words.listed()
     repository = Repository(tracked)
     names = [str(Path(name).resolve().relative_to(ROOT)) for name in sys.argv[1:]] or tracked
     names = [name for name in names if not any(fnmatch(name, pattern) for pattern in SKIPPED)]
-    problems = [problem for name in names for problem in check(name, repository)] + contents(tracked)
+    problems = [problem for name in names for problem in check(name, repository)]
+    problems += contents(tracked) + attacks(tracked)
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:

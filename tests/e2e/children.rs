@@ -83,6 +83,26 @@ fn what_leaves_its_script_ends_with_it() {
     });
 }
 
+/// A cgroup bounds a script's memory and processes. Without one, limits bound what each process writes, opens and starts.
+#[test]
+fn each_script_has_a_cgroup_or_limits() {
+    // They are set just after the start.
+    let script = "for _ in $(seq 500); do\n\
+                  [ \"$(ulimit -Sf)\" = unlimited ] || exit 0\n\
+                  [ \"$(< /proc/$PPID/cgroup)\" = \"$(< /proc/self/cgroup)\" ] || exit 0\n\
+                  sleep 0.01\n\
+                  done\n\
+                  exit 1";
+    let spec = Spec::new(&plugin("bounded", "component", script));
+    let path = spec.path();
+    let daemon = Start::new()
+        .arguments(&["--components=none", "--plugin-specs-file"])
+        .arguments(&[path.to_str().unwrap()])
+        .ready();
+    let state = daemon.state("bounded");
+    assert_eq!(state["health"], "Healthy", "{state}");
+}
+
 /// Scripts are files that hold what an operator wrote, also after `kill -9`.
 #[test]
 fn scripts_of_a_killed_daemon_are_removed_by_the_next_one() {

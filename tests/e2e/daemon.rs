@@ -91,6 +91,12 @@ fn has_flag(flag: &str) -> bool {
             .contains(flag)
 }
 
+/// Returns those of these flags that `gpud run` has. A value can follow after `=`.
+pub fn known_flags<'a>(flags: &[&'a str]) -> Vec<&'a str> {
+    let is_known = |flag: &&str| has_flag(flag.split('=').next().unwrap_or(flag));
+    flags.iter().copied().filter(is_known).collect()
+}
+
 /// Writes a program with an archive behind it. A shell does it: a test that starts a program at the same moment would hold
 /// a file open that this one is writing.
 pub fn join(program: &Path, archive: &Path, output: &Path) {

@@ -29,12 +29,17 @@ use tokio_rustls::{
     },
 };
 
-use crate::daemon::{Daemon, Start, eventually, gpud};
+use crate::daemon::{Daemon, Start, eventually, gpud, known_flags};
 
 /// The arguments of a daemon with one component.
 pub const ONE: &[&str] = &["--components=cpu", "--plugin-specs-file="];
 /// A user that is neither root nor gpud's.
 pub const STRANGER: u32 = 12345;
+
+/// What a client of HTTP/2 sends first: the preface, and settings of which none is another than the default.
+const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// Handshakes take milliseconds; one that takes this long is not begun.
+const NOT_ACCEPTED: Duration = Duration::from_secs(10);
 
 /// Whether this process can act as other users.
 pub fn can_be_others() -> bool {
@@ -224,13 +229,21 @@ fn allow_many_files() {
     setrlimit(Resource::Nofile, limit).unwrap();
 }
 
-/// As many connections that say nothing, of one user.
+/// Returns as many connections of one user as the daemon takes, of `count`. They ask nothing, and a daemon leaves them open
+/// for longer than its clients wait.
 fn idle_connections(uid: u32, daemon: u16, count: usize) -> Vec<std::net::TcpStream> {
     as_user(uid, async || {
         let mut idle = Vec::new();
         for _ in 0..count {
             let stream = TcpStream::connect(("127.0.0.1", daemon)).await.unwrap();
-            idle.push(stream.into_std().unwrap());
+            let handshake = tokio::time::timeout(NOT_ACCEPTED, tls(stream, b"h2")).await;
+            // A daemon that accepts no more connections does not answer.
+            let Ok(handshake) = handshake else { break };
+            if let Ok(mut stream) = handshake
+                && stream.write_all(GREETING).await.is_ok()
+            {
+                idle.push(stream.into_inner().0.into_std().unwrap());
+            }
         }
         idle
     })
@@ -333,7 +346,7 @@ fn a_start_with_a_taken_port_names_the_owner_of_the_port() {
         .args(["run", "--components=none", "--plugin-specs-file="])
         .arg("--data-dir")
         .arg(folder.path())
-        .arg("--local-socket=none")
+        .args(known_flags(&["--local-socket=none"]))
         .arg(format!(
             "--listen-address={}",
             listener.local_addr().unwrap()
@@ -393,31 +406,36 @@ fn bodies_that_never_come_take_no_turns() {
     drop(held);
 }
 
-#[test]
-fn an_http2_connection_that_only_pings_is_cut() {
-    let daemon = Start::new().arguments(ONE).ready();
-    block_on(async {
-        let stream = TcpStream::connect(("127.0.0.1", daemon.port()))
-            .await
-            .unwrap();
-        let stream = tls(stream, b"h2").await.unwrap();
-        let (mut read, mut write) = tokio::io::split(stream);
-        let settings = b"\0\0\0\x04\0\0\0\0\0".as_slice();
-        let greeting = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), settings].concat();
-        write.write_all(&greeting).await.unwrap();
-        let drain = tokio::spawn(async move {
-            let mut answers = [0; 4096];
-            while read.read(&mut answers).await.is_ok_and(|bytes| bytes > 0) {}
-        });
-        let pings = b"\0\0\x08\x06\0\0\0\0\0pingpong".repeat(100);
-        let mut sent = 0;
-        while sent < 1_000_000 && write.write_all(&pings).await.is_ok() {
-            sent += 100;
-        }
-        assert!(sent < 1_000_000, "the daemon answers them all");
-        drain.await.unwrap();
+/// Sends a frame of HTTP/2 a million times, or until the daemon closes the connection, and returns how often.
+async fn flood(daemon: u16, frame: &[u8]) -> usize {
+    let stream = TcpStream::connect(("127.0.0.1", daemon)).await.unwrap();
+    let stream = tls(stream, b"h2").await.unwrap();
+    let (mut read, mut write) = tokio::io::split(stream);
+    write.write_all(GREETING).await.unwrap();
+    let drain = tokio::spawn(async move {
+        let mut answers = [0; 4096];
+        while read.read(&mut answers).await.is_ok_and(|bytes| bytes > 0) {}
     });
-    assert_eq!(daemon.send(Method::GET, "/healthz").0, 200);
+    let frames = frame.repeat(100);
+    let mut sent = 0;
+    while sent < 1_000_000 && write.write_all(&frames).await.is_ok() {
+        sent += 100;
+    }
+    drain.abort();
+    sent
+}
+
+#[test]
+fn a_connection_that_only_sends_control_frames_is_cut() {
+    let daemon = Start::new().arguments(ONE).ready();
+    for (name, frame) in [
+        ("PING", b"\0\0\x08\x06\0\0\0\0\0pingpong".as_slice()),
+        ("SETTINGS", b"\0\0\0\x04\0\0\0\0\0".as_slice()),
+    ] {
+        let sent = block_on(flood(daemon.port(), frame));
+        assert!(sent < 1_000_000, "{name}: the daemon answers them all");
+        assert_eq!(daemon.send(Method::GET, "/healthz").0, 200, "{name}");
+    }
 }
 
 fn browser(daemon: &Daemon, path: &str, headers: &str) -> (u16, String) {
@@ -433,15 +451,11 @@ fn browser(daemon: &Daemon, path: &str, headers: &str) -> (u16, String) {
 
 #[test]
 fn pages_of_other_sites_and_foreign_names_are_refused() {
-    let arguments = [
-        ONE,
-        &[
-            "--allowed-hosts=gpu.example",
-            "--allowed-origins=https://grafana.example",
-        ],
-    ]
-    .concat();
-    let daemon = Start::new().arguments(&arguments).ready();
+    let allowed = known_flags(&[
+        "--allowed-hosts=gpu.example",
+        "--allowed-origins=https://grafana.example",
+    ]);
+    let daemon = Start::new().arguments(ONE).arguments(&allowed).ready();
     let trigger = "/v1/components/trigger-check?componentName=cpu";
     for path in ["/healthz", "/v1/states", trigger, "/swagger/index.html"] {
         for headers in [

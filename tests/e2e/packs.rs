@@ -14,10 +14,10 @@ use crate::{
 };
 
 /// A vendor and an operator in one folder.
-struct Site(tempfile::TempDir);
+pub struct Site(tempfile::TempDir);
 
 impl Site {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let site = Self(tempfile::tempdir().unwrap());
         fs::create_dir(site.path("keys")).unwrap();
         site.ok(&["keygen", &site.text("acme")]);
@@ -25,11 +25,11 @@ impl Site {
         site
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
@@ -39,20 +39,20 @@ impl Site {
         (output.status.success(), String::from_utf8(said).unwrap())
     }
 
-    fn ok(&self, arguments: &[&str]) -> String {
+    pub fn ok(&self, arguments: &[&str]) -> String {
         let (ok, said) = self.pack(arguments);
         assert!(ok, "{arguments:?}: {said}");
         said
     }
 
-    fn refused(&self, arguments: &[&str]) -> String {
+    pub fn refused(&self, arguments: &[&str]) -> String {
         let (ok, said) = self.pack(arguments);
         assert!(!ok, "{arguments:?}: {said}");
         said
     }
 
     /// A signed archive of a pack around a real checker.
-    fn build(&self, version: &str, plugin: &str, grants: &str) -> String {
+    pub fn build(&self, version: &str, plugin: &str, grants: &str) -> String {
         let folder = self.path("sources");
         fs::create_dir_all(&folder).unwrap();
         let memory = xtask::guests::alone("memory");
@@ -77,7 +77,7 @@ impl Site {
         archive
     }
 
-    fn install<'a>(&self, pack: &'a str, more: &[&'a str]) -> Vec<String> {
+    pub fn install<'a>(&self, pack: &'a str, more: &[&'a str]) -> Vec<String> {
         let (keys, data) = (self.text("keys"), self.text("data"));
         let mut arguments = vec![
             "install",
@@ -106,9 +106,9 @@ impl Site {
     }
 }
 
-const GRANTS: &str = "{sysfs: ['/proc/meminfo', '/proc/vmallocinfo'], kmsg: true, state: true, history: true, config: true}";
+pub const GRANTS: &str = "{sysfs: ['/proc/meminfo', '/proc/vmallocinfo'], kmsg: true, state: true, history: true, config: true}";
 
-fn strs(owned: &[String]) -> Vec<&str> {
+pub fn strs(owned: &[String]) -> Vec<&str> {
     owned.iter().map(String::as_str).collect()
 }
 

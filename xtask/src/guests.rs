@@ -187,19 +187,35 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &GuestSelection) -> Resu
 /// # Panics
 /// There is none of this name, it cannot be built, or this is no test.
 pub fn alone(name: &str) -> &'static [u8] {
-    static BUILT: LazyLock<Vec<Component>> = LazyLock::new(|| {
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-        let program = env::current_exe().expect("this program");
-        let mut folders = program.ancestors();
-        let profile = folders.find(|folder| folder.ends_with("deps"));
-        let target = profile.and_then(|deps| deps.parent()?.parent());
-        let what = GuestSelection::ExamplesOf("gpud-alone".to_owned());
-        let target = target.expect("a test").join("guests");
-        build(workspace.expect("the workspace"), &target, &what).expect("plugins of tests/alone")
-    });
-    let mut built = BUILT.iter();
+    static BUILT: LazyLock<Vec<Component>> = LazyLock::new(|| examples_of("gpud-alone"));
+    named(&BUILT, name)
+}
+
+/// Returns a component of `tests/hostile`, for tests of what plugins get that want too much. They are built once.
+///
+/// # Panics
+/// There is none of this name, it cannot be built, or this is no test.
+pub fn hostile(name: &str) -> &'static [u8] {
+    static BUILT: LazyLock<Vec<Component>> = LazyLock::new(|| examples_of("gpud-hostile"));
+    named(&BUILT, name)
+}
+
+/// Builds the examples of a package in the folder of the test that runs.
+fn examples_of(package: &str) -> Vec<Component> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let program = env::current_exe().expect("this program");
+    let mut folders = program.ancestors();
+    let profile = folders.find(|folder| folder.ends_with("deps"));
+    let target = profile.and_then(|deps| deps.parent()?.parent());
+    let what = GuestSelection::ExamplesOf(package.to_owned());
+    let target = target.expect("a test").join("guests");
+    build(workspace.expect("the workspace"), &target, &what).expect("plugins for tests")
+}
+
+fn named(built: &'static [Component], name: &str) -> &'static [u8] {
+    let mut built = built.iter();
     let found = built.find(|component| component.name == name);
-    &found.expect("a plugin of tests/alone").bytes
+    &found.expect("a plugin for tests of this name").bytes
 }
 
 /// The examples' modules, by their sources: what an earlier build left in the folder does not count.
