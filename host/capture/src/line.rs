@@ -86,7 +86,7 @@ pub(super) fn read(line: &[u8], context: &mut Context) -> Line {
             .or_else(|| journal_json::read(line, context))
             .unwrap_or(Line::Unknown);
     };
-    let Author::Kernel(text) = parts.author else {
+    let LineContent::Kernel(text) = parts.content else {
         return Line::Other(parts.format);
     };
     let mut message = Message::new(parts.format, parts.stamp, parts.text(text));
@@ -107,10 +107,10 @@ struct Parts<'a> {
     facility: u32,
     /// Empty where the line names none.
     host: &'a [u8],
-    author: Author<'a>,
+    content: LineContent<'a>,
 }
 
-enum Author<'a> {
+enum LineContent<'a> {
     Kernel(&'a [u8]),
     Other,
 }
@@ -128,13 +128,13 @@ impl<'a> Parts<'a> {
             level: priority::DEFAULT_LEVEL,
             facility: 0,
             host: b"",
-            author: Author::Kernel(text),
+            content: LineContent::Kernel(text),
         }
     }
 
     fn other(format: Format) -> Self {
         Self {
-            author: Author::Other,
+            content: LineContent::Other,
             ..Self::kernel((format, Stamp::None), &[])
         }
     }
@@ -143,7 +143,7 @@ impl<'a> Parts<'a> {
     /// program is named where one should be.
     fn syslog(format: Format, stamp: Stamp, rest: Scan<'a>) -> Option<Self> {
         let program = Program::read(rest)?;
-        let Author::Kernel(text) = program.author else {
+        let LineContent::Kernel(text) = program.content else {
             return Some(Self::other(format));
         };
         let mut scan = Scan(text);
@@ -205,7 +205,7 @@ fn bracketed<'a>(mut scan: Scan<'a>, context: &mut Context) -> Option<Parts<'a>>
         Some(program) => Parts {
             format: Format::JournalMonotonic,
             host: program.host,
-            author: program.author,
+            content: program.content,
             ..parts
         },
         None => parts,
@@ -293,7 +293,7 @@ fn bare(mut scan: Scan) -> Option<Parts> {
 struct Program<'a> {
     host: &'a [u8],
     level: Option<u8>,
-    author: Author<'a>,
+    content: LineContent<'a>,
 }
 
 impl<'a> Program<'a> {
@@ -302,7 +302,7 @@ impl<'a> Program<'a> {
         let mut program = Self {
             host: b"",
             level: None,
-            author: Author::Other,
+            content: LineContent::Other,
         };
         for _ in 0..3 {
             let start = scan.0;
@@ -310,11 +310,11 @@ impl<'a> Program<'a> {
             // Some collectors write `kernel[0]:`, some syslog daemons `vmunix:`.
             let is_kernel = matches!(word, b"kernel:" | b"kernel[0]:" | b"vmunix:");
             if is_kernel {
-                program.author = Author::Kernel(scan.0);
+                program.content = LineContent::Kernel(scan.0);
                 return Some(program);
             }
             if kernel_text::is_tag(word) && word.ends_with(b":") {
-                program.author = Author::Kernel(start);
+                program.content = LineContent::Kernel(start);
                 return Some(program);
             }
             match priority::word(word) {
@@ -335,18 +335,18 @@ impl<'a> Program<'a> {
             false => (first, scan.word()),
         };
         if program == b"kernel:" {
-            let author = Author::Kernel(scan.0);
+            let content = LineContent::Kernel(scan.0);
             return Some(Self {
                 host,
                 level: None,
-                author,
+                content,
             });
         }
         let is_other = program.ends_with(b"]:") && hosts::is_host(host);
         (is_other && has_process_id(program)).then_some(Self {
             host,
             level: None,
-            author: Author::Other,
+            content: LineContent::Other,
         })
     }
 }

@@ -19,22 +19,22 @@ pub const MAX_JSON_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ValuePositions {
     place: Position,
-    below: Below,
+    children: ChildPositions,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Below {
+enum ChildPositions {
     Nothing,
     Items(Vec<ValuePositions>),
     Keys(BTreeMap<String, ValuePositions>),
 }
 
 impl ValuePositions {
-    /// A value without anything below.
+    /// Returns those of a value without children.
     pub fn leaf(place: Position) -> Self {
         Self {
             place,
-            below: Below::Nothing,
+            children: ChildPositions::Nothing,
         }
     }
 
@@ -42,10 +42,12 @@ impl ValuePositions {
     pub fn at(&self, pointer: &str) -> Position {
         let mut here = self;
         for part in pointer.split('/').skip(1) {
-            let next = match &here.below {
-                Below::Nothing => None,
-                Below::Items(items) => part.parse().ok().and_then(|at: usize| items.get(at)),
-                Below::Keys(keys) => keys.get(&part.replace("~1", "/").replace("~0", "~")),
+            let next = match &here.children {
+                ChildPositions::Nothing => None,
+                ChildPositions::Items(items) => {
+                    part.parse().ok().and_then(|at: usize| items.get(at))
+                }
+                ChildPositions::Keys(keys) => keys.get(&part.replace("~1", "/").replace("~0", "~")),
             };
             match next {
                 Some(next) => here = next,
@@ -85,8 +87,8 @@ impl Decoder<'_> {
     /// Any value. `left` is what may still be written, bytes; nothing more is read once it is zero.
     pub fn json(&mut self, node: &Node<'_>, left: &mut usize) -> (Json, ValuePositions) {
         *left = left.saturating_sub(2);
-        let (json, below) = match &node.value {
-            Value::Scalar { .. } => (self.json_scalar(node, left), Below::Nothing),
+        let (json, children) = match &node.value {
+            Value::Scalar { .. } => (self.json_scalar(node, left), ChildPositions::Nothing),
             Value::List(items) => {
                 let (mut list, mut places) = (Vec::new(), Vec::new());
                 for (at, item) in items.iter().enumerate() {
@@ -97,7 +99,7 @@ impl Decoder<'_> {
                     list.push(json);
                     places.push(place);
                 }
-                (Json::Array(list), Below::Items(places))
+                (Json::Array(list), ChildPositions::Items(places))
             }
             Value::Mapping(_) => {
                 let (mut map, mut places) = (Map::new(), BTreeMap::new());
@@ -111,11 +113,11 @@ impl Decoder<'_> {
                     map.insert(key.clone(), json);
                     places.insert(key, place);
                 });
-                (Json::Object(map), Below::Keys(places))
+                (Json::Object(map), ChildPositions::Keys(places))
             }
         };
         let place = node.place;
-        (json, ValuePositions { place, below })
+        (json, ValuePositions { place, children })
     }
 
     fn json_scalar(&mut self, node: &Node<'_>, left: &mut usize) -> Json {

@@ -141,7 +141,7 @@ pub struct CommandContext {
 }
 
 /// A command while it runs. Its result has the output and the exit status.
-pub type Ending = Pin<Box<dyn Future<Output = Result<Exit, Exit>>>>;
+pub type CommandFuture = Pin<Box<dyn Future<Output = Result<Exit, Exit>>>>;
 
 /// An `Action` of any command.
 pub trait Task: Any + Debug {
@@ -156,7 +156,7 @@ pub trait Task: Any + Debug {
     ) -> Result<Option<BoundSocket>, Exit>;
 
     /// Runs the action.
-    fn carry_out(self: Box<Self>, context: CommandContext) -> Ending;
+    fn carry_out(self: Box<Self>, context: CommandContext) -> CommandFuture;
 }
 
 impl<A: Action> Task for A {
@@ -168,7 +168,7 @@ impl<A: Action> Task for A {
         self.prepare(log, notes)
     }
 
-    fn carry_out(self: Box<Self>, context: CommandContext) -> Ending {
+    fn carry_out(self: Box<Self>, context: CommandContext) -> CommandFuture {
         Box::pin((*self).run(context))
     }
 }

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// The default answer of a GPU.
-pub type Rest = fn(&Reading) -> Answer;
+pub type DefaultAnswer = fn(&Reading) -> Answer;
 
 /// A GPU in memory.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct SimulatedGpu {
     /// Its answers to some questions.
     pub answers: HashMap<Reading, Answer>,
     /// Its answer to all other questions.
-    pub rest: Rest,
+    pub rest: DefaultAnswer,
 }
 
 impl SimulatedGpu {

@@ -7,24 +7,24 @@ use crate::summary::HistoryEntry;
 /// Milliseconds after which a change is of another trouble.
 const TOGETHER: u64 = 120_000;
 
-/// Entries that are shown as one.
+/// Entries of several checks that are shown as one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Gathered<'l> {
-    /// The entry that speaks for all.
+pub struct GroupedEntry<'l> {
+    /// The entry that represents them.
     pub entry: &'l HistoryEntry,
-    /// How many checks say so.
+    /// How many checks have such an entry.
     pub checks: usize,
 }
 
-impl<'l> Gathered<'l> {
-    /// An entry that speaks for itself.
+impl<'l> GroupedEntry<'l> {
+    /// Makes a row of one entry.
     pub fn single(entry: &'l HistoryEntry) -> Self {
         Self { entry, checks: 1 }
     }
 }
 
-/// Gathers changes of health to the same health, of the same subject, at about the same time. The order stays.
-pub fn gathered(entries: &[HistoryEntry]) -> Vec<Gathered<'_>> {
+/// Groups changes of health to the same health, of the same subject, at about the same time. The order is preserved.
+pub fn grouped(entries: &[HistoryEntry]) -> Vec<GroupedEntry<'_>> {
     let mut groups: Vec<Vec<&HistoryEntry>> = Vec::new();
     // Where the newest group of each kind is.
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub fn gathered(entries: &[HistoryEntry]) -> Vec<Gathered<'_>> {
     let shown = groups.iter().filter_map(|group| {
         let components: BTreeSet<&str> =
             group.iter().map(|entry| entry.component.as_str()).collect();
-        Some(Gathered {
+        Some(GroupedEntry {
             entry: commonest(group)?,
             checks: components.len(),
         })
@@ -119,7 +119,7 @@ mod tests {
             change("nfs", 940, "full", ""),
             change("power", 500, "lost", "GPU-3"),
         ];
-        let shown: Vec<_> = gathered(&entries)
+        let shown: Vec<_> = grouped(&entries)
             .into_iter()
             .map(|found| (found.entry.component.as_str(), found.checks))
             .collect();
@@ -133,6 +133,6 @@ mod tests {
             ("power", 1),
         ];
         assert_eq!(shown, expected);
-        assert!(gathered(&[]).is_empty());
+        assert!(grouped(&[]).is_empty());
     }
 }

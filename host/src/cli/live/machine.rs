@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     MachineSnapshot, gpus,
-    grouped_history::{Gathered, gathered},
+    grouped_history::{GroupedEntry, grouped},
 };
 use crate::{
     cli::{
@@ -80,17 +80,17 @@ impl MachineText<'_> {
 
 /// Events and changes of health as a table.
 pub fn history(entries: &[HistoryEntry]) -> Columns {
-    table(entries.iter().map(Gathered::single))
+    table(entries.iter().map(GroupedEntry::single))
 }
 
 /// The newest of them, where what many checks say of one thing is one row.
 fn last_events(entries: &[HistoryEntry]) -> Columns {
-    table(gathered(entries).into_iter().take(LAST_EVENTS))
+    table(grouped(entries).into_iter().take(LAST_EVENTS))
 }
 
-fn table<'l>(rows: impl Iterator<Item = Gathered<'l>>) -> Columns {
+fn table<'l>(rows: impl Iterator<Item = GroupedEntry<'l>>) -> Columns {
     let mut table = Columns::new(&["TIME", "WHAT", "CHECK", "ABOUT", "MESSAGE"]);
-    for Gathered { entry, checks } in rows {
+    for GroupedEntry { entry, checks } in rows {
         let subject = entry.subject.as_ref();
         let about = subject.map_or("", |subject| subject.label.as_str());
         let time = ages::moment(entry.last_time.0.unwrap_or(0));

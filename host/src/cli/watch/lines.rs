@@ -6,7 +6,7 @@ use crate::{
         ages,
         live::{
             MachineSnapshot,
-            grouped_history::{Gathered, gathered},
+            grouped_history::{GroupedEntry, grouped},
             machine,
         },
         scan::show::short_name,
@@ -240,10 +240,10 @@ impl PaneLines {
     fn events(&mut self, entries: &[HistoryEntry]) {
         // With a filter each check is a line of its own.
         let shown = match self.filter.is_empty() {
-            true => gathered(entries),
-            false => entries.iter().map(Gathered::single).collect(),
+            true => grouped(entries),
+            false => entries.iter().map(GroupedEntry::single).collect(),
         };
-        for Gathered { entry, checks } in shown {
+        for GroupedEntry { entry, checks } in shown {
             let (what, message) = machine::in_words(entry);
             let tone = Tone::of_word(&what);
             let about = entry
