@@ -94,8 +94,8 @@ pub fn of_keyboards(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// The line as journald writes it into the kernel log for a user who calls himself like that: the name is followed by the
-/// number of his process and his text.
+/// The line as journald writes it into the kernel log for a user who chose it as a name: the number of the process and a text
+/// follow.
 pub fn passed_on(line: &str) -> String {
     format!("{line}[4711]: x")
 }
