@@ -64,11 +64,8 @@ fn read() -> Result<Option<Reading>, AccessError> {
             }
             looks += 1;
             let pattern = format!("{ROOT}{}/*/memory.events", tree::literal(group));
-            let files = match sysfs::read_glob(&pattern, MAX_BYTES, MAX_GROUPS) {
-                Err(AccessError::NotFound(_)) => continue,
-                files => files?,
-            };
-            for file in files {
+            let files = sysfs::read_glob(&pattern, MAX_BYTES, MAX_GROUPS);
+            for file in tree::below(group, files)?.unwrap_or_default() {
                 // A group that is removed in the meantime answers ENODEV.
                 let Some(count) = file.content.ok().and_then(|text| tree::kills(&text)) else {
                     continue;

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use gpud_sdk::AccessError;
 use serde::{Deserialize, Serialize};
 
 /// Path below the root, beginning with `/`, to the number of kills; groups without one are not in it.
@@ -48,6 +49,19 @@ pub fn kills(text: &[u8]) -> Option<u64> {
         .lines()
         .find_map(|line| line.strip_prefix("oom_kill "))?;
     line.trim().parse().ok()
+}
+
+/// What is below a group; `None` where nothing is, or more than is read. A user can make any number of groups below one that
+/// is the user's own, and its counter takes in their kills.
+///
+/// # Errors
+/// Why it cannot be read. Below the root, which belongs to the system, too many groups are an error, too.
+pub fn below<T>(group: &str, files: Result<T, AccessError>) -> Result<Option<T>, AccessError> {
+    match files {
+        Err(AccessError::NotFound(_)) => Ok(None),
+        Err(AccessError::TooLarge(_)) if !group.is_empty() => Ok(None),
+        files => files.map(Some),
+    }
 }
 
 /// A path as a pattern that matches nothing else: a segment of pattern characters is left to match any character in
@@ -142,6 +156,25 @@ mod tests {
             .iter()
             .map(|&(path, count)| (path.to_owned(), count))
             .collect()
+    }
+
+    #[test]
+    fn a_user_with_very_many_groups_hides_no_others() {
+        let too_many = || -> Result<(), AccessError> {
+            Err(AccessError::TooLarge(gpud_sdk::types::SizeInfo {
+                what: "groups".to_owned(),
+                size: 8_193,
+                limit: 8_192,
+            }))
+        };
+        let none = || Err(AccessError::NotFound("x".to_owned()));
+        let user = "/user.slice/user-1001.slice/user@1001.service";
+        assert_eq!(below(user, too_many()), Ok(None));
+        assert_eq!(below("", too_many()), too_many().map(Some));
+        assert_eq!(below::<()>("", none()), Ok(None));
+        assert_eq!(below(user, Ok(5)), Ok(Some(5)));
+        let denied = AccessError::Denied("x".to_owned());
+        assert_eq!(below::<()>(user, Err(denied.clone())), Err(denied));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! A full queue is an event and shows in the metrics; it does not make the machine unhealthy.
 
+pub mod choice;
 pub mod connections;
 pub mod evaluate;
 pub mod memory;
@@ -18,8 +19,6 @@ use memory::Memory;
 const MAX_MOUNTINFO_BYTES: u32 = 4 << 20;
 /// Entries that a listing may have; beyond it there is no answer.
 const MAX_ENTRIES: u32 = 4_096;
-/// Connections that are read, three files each: what a call may ask of the host is bounded.
-const MAX_CONNECTIONS: usize = 1_000;
 /// One number and a newline.
 const MAX_NUMBER_BYTES: u32 = 64;
 const MEMORY_KEY: &str = "over";
@@ -31,13 +30,15 @@ impl Checker for Fuse {
     fn check(context: &CheckContext) -> Result<Report, Error> {
         let saved = state::get_string(MEMORY_KEY)?;
         let before = Memory::restore(saved.as_deref(), &context.boot_id);
-        let connections = read_connections();
-        let mountinfo = match &connections {
-            Ok(found) if !found.is_empty() => read_mountinfo().unwrap_or_default(),
-            _ => String::new(),
+        let listed = list_connections();
+        let mountinfo = match &listed {
+            Err(AccessError::NotFound(_)) => String::new(),
+            Ok(names) if names.is_empty() => String::new(),
+            _ => read_mountinfo().unwrap_or_default(),
         };
+        let names = choice::choose(listed, &mountinfo);
         let inputs = Inputs {
-            connections,
+            connections: names.map(|names| read_connections(&names)),
             mountinfo: &mountinfo,
         };
         let (report, after) = evaluate::judge(context, inputs, &before);
@@ -52,19 +53,18 @@ impl Checker for Fuse {
     }
 }
 
-fn read_connections() -> Result<Vec<Connection>, AccessError> {
-    let entries = sysfs::list_directory(ROOT, MAX_ENTRIES)?;
-    let folders = entries
+fn list_connections() -> Result<Vec<String>, AccessError> {
+    let entries = sysfs::list_directory(ROOT, MAX_ENTRIES)?.into_iter();
+    let folders = entries.filter(|entry| entry.kind == FileKind::Directory);
+    Ok(folders.map(|entry| entry.name).collect())
+}
+
+fn read_connections(names: &[String]) -> Vec<Connection> {
+    let read = |path: &str| sysfs::read_to_string(path, MAX_NUMBER_BYTES);
+    names
         .iter()
-        .filter(|entry| entry.kind == FileKind::Directory)
-        .take(MAX_CONNECTIONS);
-    Ok(folders
-        .map(|entry| {
-            Connection::read(&entry.name, |path| {
-                sysfs::read_to_string(path, MAX_NUMBER_BYTES)
-            })
-        })
-        .collect())
+        .map(|name| Connection::read(name, read))
+        .collect()
 }
 
 /// The mounts of the machine, or where process 1 cannot be looked at, of the daemon.

@@ -71,8 +71,8 @@ fn is_remapping(xid: &Xid<'_>) -> bool {
     matches!(xid.code, 63 | 64)
 }
 
-/// Decodes messages of the driver. Xid 63 and 64 are left to the component for remapped rows where the product has them. They stay
-/// if the product is not known, and in a saved log, where no other component can see them.
+/// Decodes messages of the driver. Xid 63 and 64 are left to the component for remapped rows where the product has them. They
+/// stay if the product is not known, and in a saved log, where no other component can see them.
 fn decode<'a>(
     config: &Config,
     messages: impl Iterator<Item = &'a Message>,

@@ -62,7 +62,7 @@ fn gpus() -> Vec<Gpu> {
 #[test]
 fn lines_of_services_and_users_are_not_believed() {
     const LOST: &str = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.";
-    // As journald writes it for any user: his name for himself, his process, his text.
+    // As journald writes it for any user: a name that the user chose, the number of the process, a text.
     let passed_on = format!("{LOST}[4711]: x");
     for (facility, of_root, of_user) in [
         (0, 1, 1),

@@ -84,8 +84,18 @@ pub fn of_network_devices(line: &str) -> Vec<String> {
     renamed.collect()
 }
 
-/// The line as journald writes it into the kernel log for a user who calls himself like that: the name is followed by the
-/// number of his process and his text.
+/// Lines about a keyboard that calls itself what follows a colon in the text.
+pub fn of_keyboards(line: &str) -> Vec<String> {
+    let names = line
+        .match_indices(": ")
+        .filter_map(|(at, colon)| line.get(at + colon.len()..));
+    names
+        .map(|name| format!("input: {name} as /devices/virtual/input/input7"))
+        .collect()
+}
+
+/// The line as journald writes it into the kernel log for a user who chose it as a name: the number of the process and a text
+/// follow.
 pub fn passed_on(line: &str) -> String {
     format!("{line}[4711]: x")
 }

@@ -171,7 +171,7 @@ fn becomes(
 }
 
 /// Holds that lines of other parts of the kernel with these lines in them give no events: neither all of them in the same
-/// way, nor a line about a process, a cgroup or a network device that is called as one of them.
+/// way, nor a line about a process, a cgroup, a network device or a keyboard that is called as one of them.
 ///
 /// # Panics
 /// When one does; says which.
@@ -193,6 +193,7 @@ pub fn no_forged_line_is_believed(lines: &[String], events: impl Fn(&[String]) -
             .chain(forged::of_processes(line))
             .chain(forged::of_cgroups(line))
             .chain(forged::of_network_devices(line))
+            .chain(forged::of_keyboards(line))
         {
             let events = events(std::slice::from_ref(&forged));
             assert!(events.is_empty(), "{forged} gives {events:#?}");

@@ -9,6 +9,7 @@
 //! | `‹name›: attempt to access beyond end of device` | `block/blk-core.c`, `bio_check_eod` |
 //! | `‹name›: sending ioctl ‹n› to a partition!` | `block/scsi_ioctl.c` |
 //! | `‹name›: page allocation failure: order:‹n›, …,cpuset=‹cgroup›,…`, `‹name›: vmalloc error: size ‹n›, …,cpuset=‹cgroup›,…`, earlier `… page allocation stalls for …`, `… vmalloc size …`, `… vmalloc: allocation failure…` | `mm/page_alloc.c`, `warn_alloc`; a user names the cgroup, too |
+//! | `input: ‹device› as ‹path›` | `drivers/input/input.c`; a keyboard calls itself anything, over USB or Bluetooth |
 //! | `‹device›: renamed from ‹device›` | `net/core/dev.c`; each name has up to 15 bytes, without blanks, colons and slashes |
 //!
 //! Lines such as `‹name› (‹pid›): …` are left out: lines of drivers look the same, and nothing that a user chooses follows
@@ -30,6 +31,9 @@ const MARKS: [&str; 9] = [
     ": renamed from ",
 ];
 
+/// What stands before the name that a keyboard or a mouse chose, which can look like any text behind a device and a colon.
+const BEFORE_INPUT: &str = "input: ";
+
 /// What follows name and number of a process in the kernel's lines about a crash.
 const CRASHES: [&str; 2] = [": segfault at ", ": unhandled exception: "];
 
@@ -40,6 +44,9 @@ const CRASHES: [&str; 2] = [": segfault at ", ": unhandled exception: "];
 /// short lines of other parts of the kernel (`process '‹file›' started …`, `input: ‹device› as …`) have these before a text
 /// that a user chooses.
 pub fn after_process_name<'a>(line: &'a str, mark: &'a str) -> Option<&'a str> {
+    if line.starts_with(BEFORE_INPUT) {
+        return None;
+    }
     named(line, mark).find_map(|(name, rest)| is_plain(name).then_some(rest))
 }
 
@@ -68,6 +75,7 @@ pub fn begins_with_process(line: &str) -> bool {
     numbered(line, '[', "]").is_some()
         || numbered(line, '/', ": potentially unexpected fatal signal ").is_some()
         || MARKS.iter().any(|mark| named(line, mark).next().is_some())
+        || line.starts_with(BEFORE_INPUT)
 }
 
 /// Whether a line of user space has the number of its sender in it (`‹name›[‹pid›]: ‹text›`), as journald writes lines
@@ -148,6 +156,7 @@ mod tests {
             "mlx5_x: vmalloc: allocation failure: 4096 bytes",
             "x y: page allocation stalls for 10004ms, order:0",
             "Oops: renamed from [#1]",
+            "input: now running without any active interface as /devices/virtual/input/input7",
         ] {
             assert!(begins_with_process(line), "{line}");
         }
@@ -226,6 +235,7 @@ mod tests {
             ("tmpfs: Unknown parameter 'a invoked oom-killer: x", None),
             ("process 'a invoked oom-killer: x", None),
             ("input: a invoked oom-killer: x", None),
+            ("input invoked oom-killer: x", Some("x")),
         ] {
             assert_eq!(after_process_name(line, mark), rest, "{line}");
         }

@@ -278,7 +278,7 @@ fn sightings_become_events_that_are_counted() {
 
     let facilities = (0..24).filter(|facility| is_kernel_line(&message(0, *facility)));
     assert_eq!(facilities.collect::<Vec<_>>(), [0, 1, 5]);
-    // As journald writes it for any user: what the user calls himself, his process and his text.
+    // As journald writes it for any user: a name that the user chose, the number of the process, a text.
     let facilities = (0..24).filter(|facility| {
         let mut passed_on = message(0, *facility);
         passed_on.text = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, x[4711]: y".to_owned();
