@@ -354,8 +354,14 @@ impl NvmlShared {
             tracing::warn!("NVML does not answer ({}): {error}", self.rounds.step());
             return;
         }
+        let first = self.common.timing.first;
         let for_long = self.library.stuck().into_iter().next();
-        let seconds = for_long.map_or(self.common.timing.first, |call| call.elapsed);
+        let seconds = for_long.map_or(first, |call| call.elapsed);
+        // A busy machine without a driver may take a while to look for one: that is no driver that hangs.
+        let is_absent = matches!(latest.view.library, LibraryStatus::NotFound(_));
+        if latest.view.at != 0 && is_absent && seconds < first {
+            return;
+        }
         let text = format!(
             "{} has not come back for {} s",
             self.rounds.step(),

@@ -45,6 +45,36 @@ async fn a_library_whose_file_was_deleted_is_let_go() {
     }
 }
 
+#[tokio::test]
+async fn a_slow_search_for_a_driver_is_not_at_once_a_driver_that_hangs() {
+    let absent = LibraryStatus::NotFound("nothing here".into());
+    let slow = NvmlTiming {
+        first: Duration::from_secs(600),
+        ..QUICK
+    };
+    for (timing, is_given_up) in [(slow, false), (QUICK, true)] {
+        let driver = Faulty::of(1);
+        driver.script(|script| script.is_deleted = true);
+        let nvml = Nvml::of(Box::new(ByName(Arc::clone(&driver))), timing);
+        assert_eq!(nvml.view().await.library, absent);
+        driver.script(|script| {
+            script.is_deleted = false;
+            script.hanging.insert(LIST);
+        });
+        if is_given_up {
+            while nvml.view().await.library == absent {
+                tokio::task::yield_now().await;
+            }
+        }
+        let is_absent = nvml.view().await.library == absent;
+        assert_eq!(is_absent, !is_given_up);
+        driver.script(|script| script.hanging.clear());
+        while nvml.view().await.library != LibraryStatus::Loaded {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
 /// A driver that is installed, upgraded and removed.
 #[derive(Default)]
 struct Installed {
