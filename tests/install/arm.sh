@@ -4,8 +4,8 @@
 #
 #   arm.sh FOLDER
 #
-# qemu-aarch64-static is that of PATH or GPUD_TEST_TOOLS (`tests/tools.sh FOLDER arm` fetches it). Exit status: 0 passed,
-# 1 failed, 77 could not be run here (the reason is on standard error).
+# qemu-aarch64-static is that of PATH or GPUD_TEST_TOOLS; without one, `tests/tools.sh FOLDER arm` fetches it. Exit status:
+# 0 passed, 1 failed, 77 could not be run here (the reason is on standard error).
 set -euo pipefail
 here=$(dirname -- "$(realpath -- "$0")")
 dist=$(realpath -e -- "$1")
@@ -14,6 +14,10 @@ not_run() {
     exit 77
 }
 export PATH="${GPUD_TEST_TOOLS:-$PATH}"
+if ! command -v qemu-aarch64-static >/dev/null; then
+    tools=$("$here/../tools.sh" "${GPUD_TEST_TOOLS_CACHE:-$HOME/.cache/gpud-test-tools}/tools" arm) || not_run "qemu-user cannot be fetched"
+    export PATH=$tools
+fi
 for tool in qemu-aarch64-static curl; do
     command -v "$tool" >/dev/null || not_run "there is no $tool"
 done

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     console::QuietConsole,
-    fuzz, page, setup,
+    dist, fuzz, page, setup,
     steps::{Cargo, Check, LINTS},
 };
 
@@ -177,8 +177,52 @@ pub fn run_long(cargo: &Cargo) -> Result<()> {
     ] {
         cargo.check_if_possible(step, script, &arguments)?;
     }
-    // Not here: `tests/packages/run.sh`, `tests/packages/sdk.sh` and `tests/image/run.sh`, which need what `cargo xtask dist` makes, and
-    // `tests/kubernetes/chart.sh`, which builds helm.
+    // Not here: `tests/kubernetes/chart.sh`, which builds helm.
+    releases(cargo)
+}
+
+/// Makes the releases for both kinds of processors, and installs and runs them.
+fn releases(cargo: &Cargo) -> Result<()> {
+    let folder = cargo.target_dir().join("dist-test");
+    let folder = folder
+        .to_str()
+        .context("the target folder's name is no text")?;
+    let output = ["--output".to_owned(), folder.to_owned()];
+    dist::command(cargo, &[&output[..], &["--image".to_owned()]].concat())?;
+    let arm = [
+        "--target".to_owned(),
+        "aarch64-unknown-linux-gnu".to_owned(),
+    ];
+    dist::command(cargo, &[output, arm].concat())?;
+    let program = cargo
+        .target_dir()
+        .join("x86_64-unknown-linux-gnu/dist/gpud");
+    let program = program
+        .to_str()
+        .context("the target folder's name is no text")?;
+    for (step, script, arguments) in [
+        ("packages", "tests/packages/run.sh", vec![folder]),
+        (
+            "plugins without a network",
+            "tests/packages/sdk.sh",
+            vec![folder, program],
+        ),
+        ("the image", "tests/image/run.sh", vec![folder]),
+        (
+            "Debian 11",
+            "tests/install/debian.sh",
+            vec![folder, "bullseye"],
+        ),
+        (
+            "Debian 12",
+            "tests/install/debian.sh",
+            vec![folder, "bookworm"],
+        ),
+        ("64-bit Arm", "tests/install/arm.sh", vec![folder]),
+        ("an older kernel", "tests/old-kernel/run.sh", vec![program]),
+    ] {
+        cargo.check_if_possible(step, script, &arguments)?;
+    }
     Ok(())
 }
 
