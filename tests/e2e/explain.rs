@@ -588,3 +588,21 @@ fn what_there_is_no_room_for_is_said_and_fails_a_gate() {
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output).contains("further events are left out"));
 }
+
+#[test]
+fn a_later_piece_of_a_line_is_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kmsg");
+    // The name of a cgroup, which a user chose, behind `cpuset=`; another line came between.
+    let log = "\
+4,900,81000000000,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=
+6,901,81000000100,-;br0: port 1(veth0) entered blocking state
+4,902,81000000200,c;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.,mems_allowed=0
+";
+    let file = file.to_str().unwrap();
+    for (log, is_believed) in [(log.to_owned(), false), (log.replace(",c;", ",-;"), true)] {
+        std::fs::write(file, &log).unwrap();
+        let shown = text(&run(&["explain", "--file", file]));
+        assert_eq!(shown.contains("XID 79"), is_believed, "{shown}");
+    }
+}

@@ -20,7 +20,7 @@
 //! | `Unable to handle kernel ‹what› at virtual address ‹address›` | `arch/arm64/mm/fault.c`, `die_kernel_fault`; `arch/riscv/mm/fault.c` |
 //! | `BUG: Kernel NULL pointer dereference on …`, `BUG: Unable to handle kernel …` | `arch/powerpc/mm/fault.c`, `bad_page_fault` |
 //! | `Oops: ‹hex› [#‹n›] …`, `‹trap›: ‹hex› [#‹n›] …`, later `Oops: ‹either› [#‹n›] …` | `arch/x86/kernel/dumpstack.c`, `__die_header`; the traps' words: `arch/x86/kernel/traps.c` |
-//! | `Oops: ‹what›, sig: ‹n› [#‹n›]`; `Oops [#‹n›]` | `arch/powerpc/kernel/traps.c`, `__die`; `arch/riscv/kernel/traps.c`, `die` |
+//! | `Oops: ‹what›, sig: ‹n› [#‹n›]`; `Oops [#‹n›]`, `Oops - ‹what› [#‹n›]` | `arch/powerpc/kernel/traps.c`, `__die`; `arch/riscv/kernel/traps.c`, `die` |
 //! | `Internal error: ‹what›: ‹hex› [#‹n›] …` | `arch/arm64/kernel/traps.c`, `__die` |
 //!
 //! All are matched from the beginning of the line: names chosen by users only ever stand within one. `panic` lines that
@@ -327,13 +327,31 @@ fn is_bug(line: &str) -> bool {
     place.is_some_and(|(_, number)| !number.is_empty() && count_digits(number) == number.len())
 }
 
-/// `[#‹n›]`, and behind it nothing but the words that the kernel adds (`SMP NOPTI`): a process can be called `Oops [#1]`.
+/// The first `[#‹n›]`, with what the kernel prints before it, and behind it nothing but the words that the kernel adds
+/// (`SMP NOPTI`). A process can be called `Oops [#1]`, and a network device `[#1]` or `Oops[#1]SMP`.
 fn oops_number(line: &str) -> Option<&str> {
-    line.split("[#").skip(1).find_map(|rest| {
-        let (number, rest) = split_digits(rest);
-        let mut flags = rest.strip_prefix(']')?.split_whitespace();
-        let is_flag = |word: &str| word.starts_with(|first: char| first.is_ascii_uppercase());
-        (!number.is_empty() && flags.all(is_flag)).then_some(number)
+    let (before, rest) = line.split_once("[#")?;
+    let (number, rest) = split_digits(rest);
+    let mut flags = rest.strip_prefix(']')?.split_whitespace();
+    let is_flag = |word: &str| word.starts_with(|first: char| first.is_ascii_uppercase());
+    (ends_as_oops(before) && !number.is_empty() && flags.all(is_flag)).then_some(number)
+}
+
+/// `Oops `, `Oops - ‹what› ` of RISC-V, or a text that ends with a colon and a number (`: 0000 `, `, sig: 11 `; on s390
+/// `: 0004 ilc:2 `).
+fn ends_as_oops(before: &str) -> bool {
+    let Some(text) = before.strip_suffix(' ') else {
+        return false;
+    };
+    if text == "Oops" || text.starts_with("Oops - ") {
+        return true;
+    }
+    let text = text
+        .rsplit_once(" ilc:")
+        .filter(|(_, length)| count_digits(length) == length.len())
+        .map_or(text, |(text, _)| text);
+    text.rsplit_once(": ").is_some_and(|(_, number)| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 

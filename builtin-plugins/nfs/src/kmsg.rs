@@ -104,8 +104,8 @@ fn server<'a>(line: &'a str, what: &str) -> Option<&'a str> {
     rest.starts_with(what).then_some(server)
 }
 
-/// `‹function›+0x‹hexadecimal›/…` where a line of a stack trace has it: alone, behind an address (`[<ffffffff81>]`), a
-/// `?`, or the name of a register.
+/// `‹function›+0x‹hexadecimal›/0x…` where a line of a stack trace has it: alone, behind an address (`[<ffffffff81>]`), a
+/// `?`, or the name of a register. A process can be called `nfs_wb_all+0x1/`, and no longer.
 fn is_in_trace(line: &str, function: &str) -> bool {
     let rest = line.trim_start_matches([' ', '\t', '\n', '\x0c', '\r']);
     let is_hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
@@ -128,7 +128,7 @@ fn is_in_trace(line: &str, function: &str) -> bool {
     rest.strip_prefix(function).is_some_and(|offset| {
         let length = digits(offset);
         let after = offset.get(length..).unwrap_or_default();
-        length > 0 && (after.is_empty() || after.starts_with('/'))
+        length > 0 && (after.is_empty() || after.starts_with("/0x"))
     })
 }
 

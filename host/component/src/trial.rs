@@ -128,7 +128,7 @@ impl Trial {
             .iter()
             .filter(|message| {
                 prefilter.watchers_for_bytes(message.text.as_bytes(), &mut hits);
-                !hits.is_empty()
+                !message.fragment && !hits.is_empty()
             })
             .collect();
         trial_events.matched = wanted.len();

@@ -4,6 +4,7 @@
 //! followed: a signed body is sent to the place that the operator named and to no other. No proxy is used. A program of this
 //! machine that is reached without TLS gets nothing unless [`PeerCheck`] lets it.
 
+mod confidential;
 mod export_client;
 
 use std::{
@@ -20,6 +21,7 @@ use tokio_rustls::rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 
+pub use confidential::Confidential;
 pub use export_client::ExportClient;
 
 use crate::{
@@ -194,15 +196,17 @@ impl fmt::Debug for Http {
     }
 }
 
-/// Sends a request and reads the beginning of the answer. `what` names the request in errors, without secrets.
+/// Sends a request and reads the beginning of the answer. `what` names the request in errors, without secrets. The words of
+/// a refusal are left out if they repeat the address or a secret header.
 ///
 /// # Errors
 /// A transient error: nothing could be reached, or the answer broke off before its status.
 pub async fn send(request: RequestBuilder, what: &str) -> Result<Answer, DeliveryError> {
-    send_for(request, what, MAX_ANSWER).await
+    let confidential = Confidential::of(&request);
+    exchange(request, what, MAX_ANSWER, &confidential).await
 }
 
-/// Does the same for an answer that is wanted whole, of up to `max` bytes.
+/// Does the same for an answer that is wanted whole, of up to `max` bytes, of an address that is no secret.
 ///
 /// # Errors
 /// As above.
@@ -210,6 +214,16 @@ pub async fn send_for(
     request: RequestBuilder,
     what: &str,
     max: usize,
+) -> Result<Answer, DeliveryError> {
+    let confidential = Confidential::of_headers(&request);
+    exchange(request, what, max, &confidential).await
+}
+
+async fn exchange(
+    request: RequestBuilder,
+    what: &str,
+    max: usize,
+    confidential: &Confidential,
 ) -> Result<Answer, DeliveryError> {
     let failed =
         |error: &reqwest::Error| DeliveryError::transient(format!("{what}: {}", chain(error)));
@@ -225,10 +239,14 @@ pub async fn send_for(
             break;
         }
     }
+    let body = String::from_utf8_lossy(&body).into_owned();
     Ok(Answer {
         status,
         retry_after,
-        body: String::from_utf8_lossy(&body).into_owned(),
+        body: match status.is_success() {
+            true => body,
+            false => confidential.hide(body),
+        },
     })
 }
 

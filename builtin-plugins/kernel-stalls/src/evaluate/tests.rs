@@ -51,6 +51,9 @@ fn names_that_users_choose_are_no_oops() {
     for line in [
         // A network device in a namespace of the user's own.
         "Oops: renamed from [#1]",
+        "Oops: port 1([#1]) entered blocking state",
+        "Oops: Releasing active interface [#1]",
+        "Oops: option mode: invalid value (x: 0000 [#1] SMP)",
         // A process in a cgroup of the user's own.
         "Oops: page allocation failure: order:4, mode:0xcc0(GFP_KERNEL),nodemask=(null),cpuset=x [#1]",
     ] {

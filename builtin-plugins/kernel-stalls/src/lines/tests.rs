@@ -76,6 +76,9 @@ fn oopses() {
         ("Oops: Oops: 0000 [#12] SMP NOPTI", Some("12")),
         ("Oops: Kernel access of bad area, sig: 11 [#1]", Some("1")),
         ("Oops [#3]", Some("3")),
+        ("Oops - illegal instruction [#1]", Some("1")),
+        ("Oops: 0004 ilc:2 [#1] SMP", Some("1")),
+        ("Oops: 0000 [#1] PREEMPT(voluntary) SMP NOPTI", Some("1")),
         (
             "general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1] SMP",
             Some("1"),
@@ -109,6 +112,9 @@ fn oopses() {
         "kernel BUG at x (311): Using mlock ulimits for SHM_HUGETLB is obsolete",
         "Oops [#1] (311): Using mlock ulimits for SHM_HUGETLB is obsolete",
         "Oops [#1] X (311): Using mlock ulimits for SHM_HUGETLB is obsolete",
+        "Oops: Setting primary slave [#1]",
+        "Oops[#1]SMP: Setting [#1] as primary slave",
+        "Oops: 0000 [#1](311): READ block 1 on Oops: 0000 [#1] SMP",
         "Kernel panic - not syncing: Fatal exception",
     ] {
         assert_eq!(find(line), None, "{line}");

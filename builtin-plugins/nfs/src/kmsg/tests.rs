@@ -55,6 +55,11 @@ fn lines_of_kernels() {
         ),
         ("x nfs_wb_all+0x2f/0x1a0 [nfs]", None),
         ("nfs_wb_all+0x2 (311): obsolete", None),
+        ("nfs_wb_all+0x1/ uses obsolete (PF_INET,SOCK_PACKET)", None),
+        (
+            "nfs_wb_all+0x1/:311 freeing invalid memtype [mem 1-2]",
+            None,
+        ),
         ("nfs: server 10.40.0.9 OK", Some(Line::Ok("10.40.0.9"))),
         ("nfs: server 10.40.0.9 OKAY", Some(Line::Ok("10.40.0.9"))),
         (
@@ -150,7 +155,7 @@ static EXPRESSIONS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         "^nfs: server ([^ ]+) not responding",
         "^nfs: server ([^ ]+) OK",
         "^(NFS: )?nfs4_reclaim_open_state: Lock reclaim failed",
-        r"^[\t\n\f\r ]*(?:nfs_lock_and_join_requests|nfs_wb_all|nfs_page_async_flush|nfs_writepages_callback)\+0x[0-9a-f]+(?:/|$)",
+        r"^[\t\n\f\r ]*(?:nfs_lock_and_join_requests|nfs_wb_all|nfs_page_async_flush|nfs_writepages_callback)\+0x[0-9a-f]+(?:/0x|$)",
     ]
     .map(|one| Regex::new(one).unwrap())
 });

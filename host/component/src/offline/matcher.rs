@@ -75,6 +75,9 @@ impl Select for Matcher {
     type Tag = MatchedComponents;
 
     fn select(&mut self, message: &KernelMessage) -> Option<Selection<MatchedComponents>> {
+        if message.fragment {
+            return None;
+        }
         self.prefilter
             .watchers_for_bytes(message.text.as_bytes(), &mut self.found);
         if self.found.is_empty() {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Context, DeliveryError,
-    http::{self, Answer, ExportClient},
+    http::{self, Answer, Confidential, ExportClient},
     secret::SecretValue,
 };
 
@@ -186,6 +186,7 @@ async fn post(
     if is_compressed {
         request = request.header(CONTENT_ENCODING, "gzip");
     }
+    let confidential = Confidential::of(&request);
     let sent = request.send().await;
     let mut answer = sent.map_err(|error| {
         let why = http::chain(&error);
@@ -214,7 +215,7 @@ async fn post(
     let judged = Answer {
         status,
         retry_after,
-        body: words,
+        body: confidential.hide(words),
     };
     judged.into_delivered(what)?;
     Ok(match is_message {

@@ -126,6 +126,8 @@ pub async fn call(
         request = request.header("grpc-encoding", "gzip");
     }
     let failed = |why: &str| DeliveryError::transient(format!("{what}: {why}"));
+    // The address is the receiver's name and a fixed method.
+    let confidential = http::Confidential::of_headers(&request);
     let sent = request.send().await;
     let answer = sent.map_err(|error| failed(&http::chain(&error)))?;
     let (code, headers) = (answer.status(), answer.headers().clone());
@@ -139,6 +141,11 @@ pub async fn call(
     // An answer without a message has its status among the headers.
     let status = status(&headers).or_else(|| status(&trailers));
     let status = status.ok_or_else(|| missing(code, what))?;
+    let message_of_status = confidential.hide(status.message);
+    let status = GrpcStatus {
+        message: message_of_status,
+        ..status
+    };
     judged(status, what)?;
     let body = collected.to_bytes();
     Ok(message(&body).unwrap_or_default().to_vec())

@@ -217,3 +217,38 @@ async fn a_port_of_another_user_gets_nothing_without_a_proven_name() {
     while rest.recv().await.unwrap() == 0 {}
     known.exports.stop().await;
 }
+
+#[cfg(feature = "otlp")]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_repeats_a_secret_is_not_shown() {
+    const PATH: &str = "/services/T00000001/Xy7Zq9Lm";
+    for (kind, address) in [("webhook", "url"), ("otlp", "endpoint")] {
+        let page = format!("Cannot POST {PATH}, authorization: Bearer hunter2");
+        let length = page.len();
+        let answer = format!(
+            "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{page}"
+        );
+        let (port, _rest) = listen(ServerMessages {
+            first: answer.into_bytes(),
+            endless: Vec::new(),
+        })
+        .await;
+        let folder = tempfile::tempdir().unwrap();
+        let token = folder.path().join("token");
+        std::fs::write(&token, "hunter2").unwrap();
+        let token = token.display();
+        let bench = Bench::new(None);
+        bench
+            .apply(&format!(
+                "exports:\n  - {{name: x, kind: {kind}, {address}: 'http://127.0.0.1:{port}{PATH}', \
+                 bearer_token: 'file:{token}', longest_pause: 50ms}}\n"
+            ))
+            .await;
+        bench.push(&record(1));
+        let said = bench.says("x", "answered 404").await;
+        for secret in ["hunter2", "Xy7Zq9Lm"] {
+            assert!(!said.contains(secret), "{kind}: {said}");
+        }
+        bench.exports.stop().await;
+    }
+}

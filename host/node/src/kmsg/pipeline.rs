@@ -178,6 +178,9 @@ impl Matcher {
     }
 
     fn deliver(&mut self, record: &RawRecord<'_>, to: impl Fn(WatcherId) -> bool) -> bool {
+        if record.is_fragment() {
+            return false;
+        }
         self.routing
             .prefilter
             .watchers_for_bytes(record.text().as_bytes(), &mut self.hits);
@@ -301,6 +304,9 @@ impl Matcher {
     fn refill_with(&mut self, record: &RawRecord<'_>, refills: &mut BTreeMap<WatcherId, Refill>) {
         let prefilter = &self.routing.prefilter;
         prefilter.watchers_for_bytes(record.text().as_bytes(), &mut self.hits);
+        if record.is_fragment() {
+            self.hits.clear();
+        }
         let mut message = None;
         for (id, refill) in refills {
             if record.sequence < refill.first() {

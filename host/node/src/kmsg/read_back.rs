@@ -33,8 +33,8 @@ pub struct ReadBack {
 }
 
 /// Reads the whole log once and keeps the newest `max_messages` messages whose text matches a pattern of `filter` (every
-/// message when the set is empty). Holds at most `max_messages` messages of up to [`MAX_RECORD`](super::record::MAX_RECORD)
-/// bytes.
+/// message when the set is empty); later pieces of lines are left out. Holds at most `max_messages` messages of up to
+/// [`MAX_RECORD`](super::record::MAX_RECORD) bytes.
 ///
 /// # Errors
 /// The log cannot be opened or read, or reading it took longer than `deadline`.
@@ -54,6 +54,7 @@ pub fn read_back(
             return ControlFlow::Continue(());
         };
         if max_messages > 0
+            && !record.is_fragment()
             && (filter.is_empty() || filter.is_match(without_layout(&record.text())))
         {
             if newest.len() >= max_messages {

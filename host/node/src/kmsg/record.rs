@@ -32,7 +32,8 @@ pub struct KernelMessage {
     pub text: String,
     /// The record's `KEY=value` lines, in order (`SUBSYSTEM`, `DEVICE`, …), decoded like the text.
     pub dictionary: Vec<(String, String)>,
-    /// The record is a fragment of a line that was printed in pieces (flag `c`, or `+` for a later piece).
+    /// The record is a later piece of a line that was printed in pieces (flag `c`, on old kernels `+`). Its beginning is
+    /// not that of a line: it can be the name of a cgroup, for example, which a user chose. So no watcher gets it.
     pub fragment: bool,
 }
 
@@ -92,6 +93,11 @@ impl<'a> RawRecord<'a> {
             fragment: matches!(fields.next(), Some(b"c" | b"+")),
             body,
         })
+    }
+
+    /// Whether this is a later piece of a line, as in [`KernelMessage::fragment`].
+    pub fn is_fragment(&self) -> bool {
+        self.fragment
     }
 
     /// The text, decoded as in [`KernelMessage::text`]; copied only if it has escapes.

@@ -101,6 +101,26 @@ fn a_file_is_read_and_followed_past_a_bad_record() {
     assert_eq!(log.status().state, SourceState::Following);
 }
 
+/// The kernel prints `oom-kill:…,cpuset=`, the name of a cgroup and `,mems_allowed=…` one after the other. Where another
+/// line comes between, the name begins a record of its own; a user chose it.
+#[test]
+fn a_later_piece_of_a_line_is_delivered_to_nobody() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    write!(
+        file,
+        "{}4,2,2,c;Xid forged\n4,3,3,+;Xid forged\n{}",
+        record(1, "oom-kill:cpuset="),
+        record(4, "Xid true")
+    )
+    .unwrap();
+    let log = KernelLog::start(config(file.path())).unwrap();
+    let first = log.set_watchers(vec![watcher(1, "Xid", None)]).inboxes;
+    assert_eq!(texts_up_to(&first[&1], 4), ["Xid true"]);
+    // Nor to a watcher that comes when they have gone by.
+    let second = log.set_watchers(vec![watcher(1, "Xid", None), watcher(2, "Xid", None)]);
+    assert_eq!(texts_up_to(&second.inboxes[&2], 4), ["Xid true"]);
+}
+
 #[test]
 fn cursors_and_late_watchers() {
     let mut file = tempfile::NamedTempFile::new().unwrap();

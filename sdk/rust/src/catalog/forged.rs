@@ -44,6 +44,7 @@ pub fn of_processes(line: &str) -> Vec<String> {
                 format!("{name} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0"),
                 format!("{name} (311): Using mlock ulimits for SHM_HUGETLB is obsolete"),
                 format!("{name}/311: potentially unexpected fatal signal 11."),
+                format!("{name} uses obsolete (PF_INET,SOCK_PACKET)"),
             ]
         })
         .collect()
@@ -69,7 +70,8 @@ pub fn of_cgroups(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// Lines about a network device in a user's own namespace: what is before and in the words of the text are its names.
+/// Lines about a network device in a user's own namespace: what is before and in the words of the text are its names, and
+/// all of the text is a value that a bond does not take.
 pub fn of_network_devices(line: &str) -> Vec<String> {
     let names: Vec<&str> = line
         .split([' ', '\t', ':', '/', '(', ','])
@@ -81,7 +83,8 @@ pub fn of_network_devices(line: &str) -> Vec<String> {
     let renamed = names
         .iter()
         .map(|name| format!("{first}: renamed from {name}"));
-    renamed.collect()
+    let refused = format!("{first}: option mode: invalid value (x {line}");
+    renamed.chain([refused]).collect()
 }
 
 /// Lines about a keyboard that calls itself what follows a colon in the text.

@@ -10,7 +10,11 @@
 //! | `‹name›: sending ioctl ‹n› to a partition!` | `block/scsi_ioctl.c` |
 //! | `‹name›: page allocation failure: order:‹n›, …,cpuset=‹cgroup›,…`, `‹name›: vmalloc error: size ‹n›, …,cpuset=‹cgroup›,…`, earlier `… page allocation stalls for …`, `… vmalloc size …`, `… vmalloc: allocation failure…` | `mm/page_alloc.c`, `warn_alloc`; a user names the cgroup, too |
 //! | `input: ‹device› as ‹path›` | `drivers/input/input.c`; a keyboard calls itself anything, over USB or Bluetooth |
+//! | `‹name›(‹pid›): dirtied inode ‹n› (‹file›) on ‹device›`, `… READ block ‹n› on …`, `… WRITE block …` | earlier kernels, where root has set `vm.block_dump` |
+//! | `‹name› uses obsolete (PF_INET,SOCK_PACKET)` | `net/socket.c`, `__sock_create`; any user, once in each boot |
 //! | `‹device›: renamed from ‹device›` | `net/core/dev.c`; each name has up to 15 bytes, without blanks, colons and slashes |
+//! | `‹device›: option ‹name›: invalid value (‹text›)` | `drivers/net/bonding/bond_options.c`, `bond_opt_error_interpret`; a text of any length, which the owner of a network namespace writes into sysfs |
+//! | `‹device›: Releasing active interface ‹device›`, `… backup interface …` | `drivers/net/bonding/bond_main.c`, `__bond_release_one`, up to 5.2 |
 //!
 //! Lines such as `‹name› (‹pid›): …` are left out: lines of drivers look the same, and nothing that a user chooses follows
 //! the name there. So a text of which 16 bytes are needed cannot be forged with them.
@@ -19,7 +23,7 @@
 const MAX_NAME: usize = 15;
 
 /// What follows a name in lines without a number.
-const MARKS: [&str; 9] = [
+const MARKS: [&str; 13] = [
     " invoked oom-killer:",
     ": attempt to access beyond end of device",
     ": sending ioctl ",
@@ -29,7 +33,14 @@ const MARKS: [&str; 9] = [
     ": vmalloc size ",
     ": vmalloc: allocation failure",
     ": renamed from ",
+    " uses obsolete (PF_INET,SOCK_PACKET)",
+    ": option ",
+    ": Releasing active interface ",
+    ": Releasing backup interface ",
 ];
+
+/// What follows name and number of a process in lines about its reads and writes.
+const BLOCK_DUMPS: [&str; 3] = ["): dirtied inode ", "): READ block ", "): WRITE block "];
 
 /// What stands before the name that a keyboard or a mouse chose, which can look like any text behind a device and a colon.
 const BEFORE_INPUT: &str = "input: ";
@@ -74,6 +85,9 @@ pub fn after_process<'a>(line: &'a str, then: &str) -> Option<&'a str> {
 pub fn begins_with_process(line: &str) -> bool {
     numbered(line, '[', "]").is_some()
         || numbered(line, '/', ": potentially unexpected fatal signal ").is_some()
+        || BLOCK_DUMPS
+            .iter()
+            .any(|dump| numbered(line, '(', dump).is_some())
         || MARKS.iter().any(|mark| named(line, mark).next().is_some())
         || line.starts_with(BEFORE_INPUT)
 }
@@ -157,6 +171,13 @@ mod tests {
             "x y: page allocation stalls for 10004ms, order:0",
             "Oops: renamed from [#1]",
             "input: now running without any active interface as /devices/virtual/input/input7",
+            "nfs_wb_all+0x1/ uses obsolete (PF_INET,SOCK_PACKET)",
+            "Oops: option mode: invalid value (x: 0000 [#1] SMP)",
+            "mlx5_0: option primary: invalid value (Port module event: module 0, Cable unplugged)",
+            "mlx5_x(311): dirtied inode 1 (Port module event: module 0, Cable unplugged) on sda1",
+            "nfs_wb_all+0x1/(311): READ block 1 on sda1",
+            "Oops: Releasing active interface [#1]",
+            "Oops: Releasing backup interface [#1]",
         ] {
             assert!(begins_with_process(line), "{line}");
         }

@@ -41,6 +41,24 @@ fn keeps_the_newest_and_counts_the_bad() {
 }
 
 #[test]
+fn a_piece_of_a_line_is_left_out() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"6,1,1,-;oom-kill:cpuset=\n6,2,2,c;Xid 1\n6,3,3,+;Xid 2\n6,4,4,-;Xid 3\n")
+        .unwrap();
+    let clock = BootClock::booted_at(0);
+    let cases: [(&[&str], &[&str]); 2] = [
+        (&["Xid"], &["Xid 3"]),
+        (&[], &["oom-kill:cpuset=", "Xid 3"]),
+    ];
+    for (patterns, expected) in cases {
+        let filter = RegexSet::new(patterns).unwrap();
+        let found = read_back(file.path(), &filter, 9, SOON, clock).unwrap();
+        assert_eq!(texts(&found), expected, "{patterns:?}");
+        assert_eq!((found.scanned, found.unparsable), (4, 0));
+    }
+}
+
+#[test]
 fn the_oldest_message_is_the_first_that_is_one() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let clock = BootClock::booted_at(1_000_000);
