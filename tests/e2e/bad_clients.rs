@@ -170,6 +170,8 @@ fn many_requests_beside_bad_clients_do_not_stop_the_checks() {
         "checks at {checks:?}"
     );
     // And the daemon answers as before, once it has noticed that the clients are gone.
-    let (status, _) = eventually("an answer", || daemon.try_get("/v1/states?components=cpu"));
+    let (status, body) = eventually("an answer", || daemon.try_get("/v1/states?components=cpu"));
     assert_eq!(status, 200);
+    let states: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(states[0]["component"], "cpu");
 }
