@@ -32,7 +32,7 @@ fn main() -> Result<()> {
             workspace.join(watched).display()
         );
     }
-    println!("cargo::rerun-if-env-changed={}", guests::FURTHER_FLAGS);
+    println!("cargo::rerun-if-env-changed={}", xtask::FURTHER_GUEST_FLAGS);
     let out = PathBuf::from(env::var("OUT_DIR")?);
     // Shared by all profiles and feature sets of the host, since guests do not depend on them.
     let target_dir = out

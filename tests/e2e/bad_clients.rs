@@ -80,7 +80,7 @@ async fn ask(port: u16, config: Arc<ClientConfig>, progress: Arc<Progress>) {
             return;
         }
         if made >= REQUESTS {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
         let request = Request::get("/v1/states")
             .header("host", "localhost")

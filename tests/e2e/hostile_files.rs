@@ -188,10 +188,13 @@ impl Component {
             // Space of whatever is mounted.
             .filter(|path| path != "/**")
             .collect();
-        let wasm = builtin.unpack().unwrap();
+        let unpack = || builtin.unpack();
         let source = PluginSource {
             name: builtin.folder,
-            wasm: Wasm::Bytes(&wasm),
+            wasm: Wasm::Packed {
+                sha256: builtin.sha256,
+                unpack: &unpack,
+            },
             grants: Grants::parse(&grants).unwrap().of_builtin(),
             limits: Limits::default(),
         };

@@ -12,8 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The target that guests are built for.
-pub const TARGET: &str = "wasm32-unknown-unknown";
+use crate::{FURTHER_GUEST_FLAGS, GUEST_TARGET};
 
 /// A small stack, so that all of a guest's memory fits a few pages that are quick to hand out and to clear. Rust's own
 /// default of 1 MiB stands in front of the data and is hardly touched.
@@ -21,9 +20,6 @@ const LINKER_FLAGS: (&str, &str) = (
     "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
     "-C link-arg=-zstack-size=65536",
 );
-
-/// The variable with further flags for guests: a release takes the names of this machine's folders out of them.
-pub const FURTHER_FLAGS: &str = "GPUD_GUEST_RUSTFLAGS";
 
 /// A checker that is part of the gpud binary: a folder under `builtin-plugins/` with a `manifest.json`.
 pub struct Builtin {
@@ -121,11 +117,11 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &GuestSelection) -> Resu
             "--profile",
             what.profile(),
             "--target",
-            TARGET,
+            GUEST_TARGET,
         ])
         .arg("--target-dir")
         .arg(target_dir);
-    let further = env::var(FURTHER_FLAGS).unwrap_or_default();
+    let further = env::var(FURTHER_GUEST_FLAGS).unwrap_or_default();
     cargo.env(
         LINKER_FLAGS.0,
         format!("{} {further}", LINKER_FLAGS.1).trim(),
@@ -153,9 +149,9 @@ pub fn build(workspace: &Path, target_dir: &Path, what: &GuestSelection) -> Resu
     let status = cargo.status().context("running cargo")?;
     ensure!(
         status.success(),
-        "building guests failed; if the target is missing: rustup target add {TARGET}"
+        "building guests failed; if the target is missing: rustup target add {GUEST_TARGET}"
     );
-    let folder = target_dir.join(TARGET).join(what.profile());
+    let folder = target_dir.join(GUEST_TARGET).join(what.profile());
     let modules: Vec<PathBuf> = match what {
         GuestSelection::Packages(packages) => packages
             .iter()

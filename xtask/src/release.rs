@@ -186,7 +186,7 @@ impl Zig {
         Ok(vec![
             ("PATH", env::join_paths(path).context("PATH")?),
             ("RUSTFLAGS", self.rust_flags.clone().into()),
-            (xtask::guests::FURTHER_FLAGS, self.rust_flags.clone().into()),
+            (xtask::FURTHER_GUEST_FLAGS, self.rust_flags.clone().into()),
             ("CFLAGS", self.c_flags.clone().into()),
             ("GPUD_COMMIT", self.commit.clone().into()),
         ])
@@ -214,7 +214,7 @@ pub fn cross_compiler(cargo: &Cargo, flags_of_components: &str) -> Result<PathBu
         "--target-dir",
         folder,
     ];
-    let flags = [(xtask::guests::FURTHER_FLAGS, flags_of_components)];
+    let flags = [(xtask::FURTHER_GUEST_FLAGS, flags_of_components)];
     cargo.run_with("build a gpud that compiles for it", &build, &flags)?;
     Ok(program)
 }

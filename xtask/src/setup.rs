@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use crate::steps::Cargo;
 
 /// What gpud and its tests are built for.
-const TARGETS: [&str; 1] = [xtask::guests::TARGET];
+const TARGETS: [&str; 1] = [xtask::GUEST_TARGET];
 /// What plugins without an SDK are built for, besides. `rust-toolchain.toml` does not name it, so that a scan does not wait
 /// for it.
 const FURTHER: [&str; 1] = ["wasm32-wasip2"];
