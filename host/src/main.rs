@@ -8,10 +8,11 @@ use gpud::{
     node::privileges,
     service::notify,
 };
+use jiff::tz::TimeZone;
 
 fn main() -> ExitCode {
     share_heaps();
-    privileges::forget_foreign_aliases();
+    privileges::forget_foreign_files(|zone| TimeZone::posix(zone).is_ok());
     let (mut systemd, problem) = notify::take_from_environment();
     let mut invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,

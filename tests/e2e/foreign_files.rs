@@ -6,7 +6,7 @@ use std::{
     net::TcpListener,
     os::unix::fs::{PermissionsExt as _, chown, lchown, symlink},
     path::Path,
-    process::Output,
+    process::{Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread,
 };
@@ -14,7 +14,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    daemon::gpud,
+    daemon::{eventually, gpud},
     hostile_clients::{STRANGER, as_user, can_be_others},
 };
 
@@ -27,6 +27,45 @@ fn text(output: &Output) -> String {
 fn theirs(path: &Path) {
     fs::create_dir(path).unwrap();
     chown(path, Some(STRANGER), None).unwrap();
+}
+
+/// Libraries open what a variable names: a pipe never answers, and a zone's file says what time it is.
+#[test]
+fn root_reads_no_time_zone_of_others() {
+    if !can_be_others() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("theirs");
+    theirs(&folder);
+    let pipe = folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let pipe = pipe.to_str().unwrap();
+    let folder = folder.to_str().unwrap();
+    for (zone, zones) in [
+        (pipe, None),
+        (&*format!(":{pipe}"), None),
+        ("pipe", None),
+        ("pipe", Some(folder)),
+        ("zoneinfo/pipe", Some(folder)),
+    ] {
+        let mut command = gpud();
+        command
+            .args([
+                "explain",
+                "NVRM: Xid (PCI:0000:0f:00): 79, GPU has fallen off the bus.",
+            ])
+            .current_dir(folder)
+            .env("TZ", zone)
+            .envs(zones.map(|zones| ("TZDIR", zones)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        eventually("it ends", || child.try_wait().unwrap());
+        let output = text(&child.wait_with_output().unwrap());
+        assert!(output.contains("XID 79"), "{zone}, {zones:?}: {output}");
+    }
 }
 
 /// SQLite follows a link in the place of the state file, and a lock file is made where its link leads to.

@@ -49,7 +49,10 @@ const FILES: [(&str, &[&str]); 29] = [
             "GPUD_NVML_MOCK_ALL_SUCCESS",
         ],
     ),
-    ("node/src/privileges.rs", &["HOSTALIASES"]),
+    (
+        "node/src/privileges.rs",
+        &["HOSTALIASES", "LOCALDOMAIN", "TZ", "TZDIR"],
+    ),
     ("node/src/process/child.rs", &[]),
     ("node/src/process/environment.rs", &[]),
     ("node/src/process/mod.rs", &["PATH"]),

@@ -7,7 +7,7 @@ use super::{
     feed::{self, ChangeKind},
 };
 use crate::{
-    metrics::own,
+    metrics::{Owner, own},
     model::{Event, Health, HealthState, Metric, MetricDescription, UnixMillis},
     runtime::{CallError, Finished},
     store::{Commit, Inserted, StateChange, Store, StoreError},
@@ -104,10 +104,12 @@ pub(super) async fn save_unsaved(services: &Services, component: &str) -> Result
 pub(super) fn metrics(
     services: &Services,
     component: &str,
+    owner: Owner,
     metrics: &[Metric],
     descriptions: &[MetricDescription],
 ) {
-    for refused in services.metrics.record(component, metrics, descriptions) {
+    let refused = (services.metrics).record(component, owner, metrics, descriptions);
+    for refused in refused {
         tracing::warn!(component, "a metric was refused: {refused}");
     }
 }

@@ -11,6 +11,7 @@ use super::{
     commit, failure, health_log, script,
 };
 use crate::{
+    metrics::Owner,
     model::{CheckContext, Health, HealthState, Report, SetHealthy, Trigger, UnixMillis},
     runtime::{CallError, Finished},
 };
@@ -280,6 +281,10 @@ impl Component {
                 } = report;
                 let written =
                     commit::events_and_state(services, &self.name, events, finished.state_writes);
+                let owner = match self.is_plugin() {
+                    true => Owner::Plugin,
+                    false => Owner::BuiltIn,
+                };
                 let states = match written.await {
                     Ok(()) => states,
                     // Kept, and shown and logged as the daemon's own trouble.
@@ -293,6 +298,7 @@ impl Component {
                 commit::metrics(
                     services,
                     &self.name,
+                    owner,
                     &metrics,
                     &checker.descriptor().metrics,
                 );

@@ -13,8 +13,14 @@ pub enum MetricError {
         /// What it was given as.
         wanted: &'static str,
     },
-    /// Two names differ only in characters that Prometheus does not allow.
-    #[error("metric {name} would be served under the same name as {known}")]
+    /// A plugin gave a metric a name of gpud's own, or one that is kept for them.
+    #[error("metric {name} is one of gpud's own: a plugin's needs another name")]
+    Reserved {
+        /// The metric.
+        name: String,
+    },
+    /// Two names differ only in characters that Prometheus does not allow, or one is that of a histogram's samples.
+    #[error("metric {name} would be served under the same name as {known}, or as samples of it")]
     NameTaken {
         /// The name that was refused.
         name: String,

@@ -16,6 +16,10 @@ const DEFAULT_BUCKETS: &[f64] = &[
 pub(super) const COMPONENT_LABEL: &str = "gpud_component";
 /// The label that carries a bucket's bound.
 pub(super) const BOUND_LABEL: &str = "le";
+/// How labels begin that Prometheus keeps for itself; `__name__` is the metric's name.
+const OWN_OF_PROMETHEUS: &str = "__";
+/// What the names of a histogram's samples end with.
+const SAMPLES_OF_HISTOGRAM: [&str; 3] = ["_bucket", "_sum", "_count"];
 
 /// Families by the name that they are served under.
 #[derive(Debug, Default)]
@@ -25,9 +29,22 @@ pub(super) struct Table {
     series_of: BTreeMap<String, usize>,
 }
 
+/// Whose a metric is. Of two that cannot be served together, the one whose owner is later in this list is; plugins have no
+/// name of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// A plugin: a script, or a WebAssembly component that is not part of gpud.
+    Plugin,
+    /// A built-in checker.
+    BuiltIn,
+    /// The daemon itself.
+    Daemon,
+}
+
 /// All series of one name.
 #[derive(Debug)]
 pub(super) struct Family {
+    pub(super) owner: Owner,
     /// The name as it was given; it is stored.
     pub(super) name: String,
     pub(super) help: String,
@@ -120,8 +137,9 @@ pub(super) struct Description<'a> {
 }
 
 impl Description<'_> {
-    pub(super) fn family(&self, kind: Kind) -> Family {
+    pub(super) fn family(&self, owner: Owner, kind: Kind) -> Family {
         Family {
+            owner,
             name: self.name.to_owned(),
             help: self.help.to_owned(),
             kind,
@@ -139,7 +157,7 @@ impl Table {
     pub(super) fn apply(
         &mut self,
         limit: usize,
-        component: Option<&str>,
+        (owner, component): (Owner, Option<&str>),
         described: &Description<'_>,
         labels: &[(String, String)],
         change: Change,
@@ -159,13 +177,12 @@ impl Table {
             labels: sorted_labels(name, labels)?,
         };
         let served = metric_name(name);
-        if let Some(family) = self.families.get_mut(&served) {
-            family.admits(name, change.kind())?;
-            // The rule: a series that is there. It is looked up once.
-            if let Some(value) = family.series.get_mut(&key) {
-                value.take(&family.bounds, change);
-                return Ok(());
-            }
+        if self.give_way(owner, name, change.kind())?
+            && let Some(family) = self.families.get_mut(&served)
+            && let Some(value) = family.series.get_mut(&key)
+        {
+            value.take(&family.bounds, change);
+            return Ok(());
         }
         if let Some(component) = component {
             let series = self.series_of.entry(component.to_owned()).or_default();
@@ -179,15 +196,82 @@ impl Table {
         }
         self.families
             .entry(served)
-            .or_insert_with(|| described.family(change.kind()))
+            .or_insert_with(|| described.family(owner, change.kind()))
             .begin(key, change);
         Ok(())
+    }
+
+    /// Makes sure that a metric of this name and kind can be served: removes families of lesser owners that cannot be served
+    /// beside it. Returns whether its family is there already.
+    pub(super) fn give_way(
+        &mut self,
+        owner: Owner,
+        name: &str,
+        kind: Kind,
+    ) -> Result<bool, MetricError> {
+        let served = metric_name(name);
+        let mut is_there = false;
+        let mut in_the_way = Vec::new();
+        if let Some(family) = self.families.get(&served) {
+            match family.admits(owner, name, kind) {
+                Ok(()) => is_there = true,
+                Err(_) if family.owner < owner => in_the_way.push(served.clone()),
+                Err(error) => return Err(error),
+            }
+        }
+        if !is_there {
+            for other in self.with_common_samples(&served, kind) {
+                let family = self.families.get(&other);
+                let family = family.filter(|family| family.owner >= owner);
+                if let Some(Family { name: known, .. }) = family {
+                    return Err(MetricError::NameTaken {
+                        name: name.to_owned(),
+                        known: known.clone(),
+                    });
+                }
+                in_the_way.push(other);
+            }
+        }
+        for name in in_the_way {
+            self.remove(&name);
+        }
+        Ok(is_there)
+    }
+
+    /// Returns the other families whose lines would be taken for lines of this one: of a histogram and of what is called like
+    /// one of its samples.
+    fn with_common_samples(&self, served: &str, kind: Kind) -> Vec<String> {
+        let histogram = SAMPLES_OF_HISTOGRAM.iter().filter_map(|suffix| {
+            let base = served.strip_suffix(suffix)?;
+            let family = self.families.get(base)?;
+            (family.kind == Kind::Histogram).then(|| base.to_owned())
+        });
+        let samples = SAMPLES_OF_HISTOGRAM.iter().filter_map(|suffix| {
+            let sample = format!("{served}{suffix}");
+            (kind == Kind::Histogram && self.families.contains_key(&sample)).then_some(sample)
+        });
+        histogram.chain(samples).collect()
+    }
+
+    fn remove(&mut self, served: &str) {
+        let family = self.families.remove(served);
+        for key in family.iter().flat_map(|family| family.series.keys()) {
+            let component = key.component.as_ref();
+            if let Some(count) = component.and_then(|name| self.series_of.get_mut(name)) {
+                *count = count.saturating_sub(1);
+            }
+        }
     }
 }
 
 impl Family {
-    /// Refuses a metric of another name or kind that is served under the same name.
-    pub(super) fn admits(&self, name: &str, kind: Kind) -> Result<(), MetricError> {
+    /// Refuses a metric of another name, kind or owner that is served under the same name.
+    fn admits(&self, owner: Owner, name: &str, kind: Kind) -> Result<(), MetricError> {
+        if self.owner != owner {
+            return Err(MetricError::Reserved {
+                name: name.to_owned(),
+            });
+        }
         if self.name != name {
             return Err(MetricError::NameTaken {
                 name: name.to_owned(),
@@ -265,7 +349,9 @@ fn sorted_labels(name: &str, labels: &[(String, String)]) -> Result<Pairs, Metri
     let mut sorted: BTreeMap<String, String> = BTreeMap::new();
     for (label, value) in labels {
         let escaped = label_name(label);
-        let reserved = escaped.is_empty() || escaped == COMPONENT_LABEL || escaped == BOUND_LABEL;
+        let reserved = escaped.is_empty()
+            || escaped.starts_with(OWN_OF_PROMETHEUS)
+            || [COMPONENT_LABEL, BOUND_LABEL].contains(&escaped.as_str());
         if reserved || sorted.insert(escaped, value.clone()).is_some() {
             return Err(MetricError::BadLabel {
                 name: name.to_owned(),

@@ -27,6 +27,7 @@ mod views;
 mod tests;
 
 pub use error::MetricError;
+pub use families::Owner;
 pub use recorder::scrape;
 pub use registry::{Registry, SERIES_PER_COMPONENT};
 pub use views::{SeriesView, ValueView};

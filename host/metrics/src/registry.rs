@@ -3,7 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::MetricError;
-use super::families::{Change, Description, Kind, SeriesKey, Table, Value};
+use super::dcgm;
+use super::families::{Change, Description, Kind, Owner, SeriesKey, Table, Value};
 use super::names::metric_name;
 use super::views::SeriesView;
 use crate::model::{Metric, MetricDescription, MetricKind, Pairs};
@@ -40,13 +41,15 @@ impl Registry {
     }
 
     /// Records what a check of `component` measured: gauges are set, counters grow by the value, histograms take it as
-    /// one observation. Help texts and buckets come from the description of the same name.
+    /// one observation. Help texts and buckets come from the description of the same name. Plugins have no name of gpud's
+    /// own metrics, nor those of [`dcgm`]; one that a plugin had first is no longer its.
     ///
     /// Returns what was refused, in order; the rest was recorded.
     #[must_use = "a refused metric should be logged"]
     pub fn record(
         &self,
         component: &str,
+        owner: Owner,
         metrics: &[Metric],
         descriptions: &[MetricDescription],
     ) -> Vec<MetricError> {
@@ -67,7 +70,18 @@ impl Registry {
                 buckets: described.map_or(&[], |description| description.buckets.as_slice()),
             };
             let recorded =
-                table.apply(self.limit, Some(component), &family, &metric.labels, change);
+                match owner == Owner::Plugin && dcgm::has_name(&metric_name(&metric.name)) {
+                    true => Err(MetricError::Reserved {
+                        name: metric.name.clone(),
+                    }),
+                    false => table.apply(
+                        self.limit,
+                        (owner, Some(component)),
+                        &family,
+                        &metric.labels,
+                        change,
+                    ),
+                };
             refused.extend(recorded.err());
         }
         refused
@@ -133,7 +147,7 @@ impl Registry {
     /// of them is stored.
     ///
     /// # Errors
-    /// A component has a metric of this name.
+    /// A built-in checker or another metric of the daemon has this name.
     pub fn replace_gauges(
         &self,
         name: &str,
@@ -146,17 +160,11 @@ impl Registry {
             buckets: &[],
         };
         let mut table = self.lock();
+        table.give_way(Owner::Daemon, name, Kind::Gauge)?;
         let family = table
             .families
             .entry(metric_name(name))
-            .or_insert_with(|| described.family(Kind::Gauge));
-        family.admits(name, Kind::Gauge)?;
-        if family.series.keys().any(|key| key.component.is_some()) {
-            return Err(MetricError::NameTaken {
-                name: name.to_owned(),
-                known: name.to_owned(),
-            });
-        }
+            .or_insert_with(|| described.family(Owner::Daemon, Kind::Gauge));
         family.series = series
             .into_iter()
             .map(|(mut labels, value)| {
@@ -190,24 +198,18 @@ impl Registry {
             .collect()
     }
 
-    /// Returns the present values of a counter or gauge of components by the labels of its series.
+    /// Returns the present values of a counter or gauge of built-in checkers by the labels of its series.
     pub(super) fn values_of(&self, name: &str) -> Vec<(Pairs, f64)> {
         let table = self.lock();
         let family = table.families.get(&metric_name(name));
+        let family = family.filter(|family| family.owner == Owner::BuiltIn);
         let series = family.into_iter().flat_map(|family| &family.series);
         series
             .filter_map(|(key, value)| match value {
-                Value::Number(value) if key.component.is_some() => {
-                    Some((key.labels.clone(), *value))
-                }
-                _ => None,
+                Value::Number(value) => Some((key.labels.clone(), *value)),
+                Value::Histogram { .. } => None,
             })
             .collect()
-    }
-
-    /// Whether a metric is served under this name.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.lock().families.contains_key(&metric_name(name))
     }
 
     /// Hands out every series, those of a name one after the other. No metric is recorded in the meantime.
@@ -233,7 +235,9 @@ impl Registry {
             buckets: &[],
         };
         // No limit: the daemon decides over its own series.
-        self.lock().apply(usize::MAX, None, &family, labels, change)
+        let owner = (Owner::Daemon, None);
+        self.lock()
+            .apply(usize::MAX, owner, &family, labels, change)
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {

@@ -1,6 +1,6 @@
 use super::float::go_float;
 use super::own::{self, OwnReadings};
-use super::{MetricError, Registry, scrape};
+use super::{MetricError, Owner, Registry, scrape};
 use crate::model::{Metric, MetricDescription, MetricKind};
 use crate::node::system::OwnUsage;
 use crate::store::{Location, QueryCount, SqliteCounters, Store, StoreOptions};
@@ -75,6 +75,7 @@ fn exposition_has_families_by_name_labels_sorted_and_escaped() {
     ];
     let refused = registry.record(
         "disk",
+        Owner::BuiltIn,
         &[
             gauge("disk_total_bytes", &[("mount_point", "/b\"\\\n")], 2e6),
             gauge("disk_total_bytes", &[("a", "x"), ("mount_point", "/")], 3.0),
@@ -89,10 +90,10 @@ fn exposition_has_families_by_name_labels_sorted_and_escaped() {
     assert_eq!(refused, []);
     let count = metric("errors_total", &[("zone", "1")], 2.0, MetricKind::Counter);
     assert_eq!(
-        registry.record("xid", std::slice::from_ref(&count), &[]),
+        registry.record("xid", Owner::BuiltIn, std::slice::from_ref(&count), &[]),
         []
     );
-    assert_eq!(registry.record("xid", &[count], &[]), []);
+    assert_eq!(registry.record("xid", Owner::BuiltIn, &[count], &[]), []);
     registry.set_gauge("gpud_open", "open", &[], 5.0).unwrap();
     assert_eq!(
         registry.exposition(),
@@ -174,6 +175,7 @@ async fn scrape_stores_gauges_and_counters_of_components_only() {
     let registry = Registry::new();
     let refused = registry.record(
         "cpu",
+        Owner::BuiltIn,
         &[
             gauge("load", &[("d", "5m"), ("b", "x")], 1.5),
             metric("n_total", &[], 2.0, MetricKind::Counter),
@@ -208,7 +210,7 @@ proptest! {
     ) {
         let registry = Registry::new();
         for (name, label, text, value) in &names {
-            let _ = registry.record("c", &[gauge(name, &[(label, text)], *value)], &[]);
+            let _ = registry.record("c", Owner::BuiltIn, &[gauge(name, &[(label, text)], *value)], &[]);
         }
         let text = registry.exposition();
         for line in text.split_terminator('\n') {

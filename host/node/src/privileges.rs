@@ -1,6 +1,10 @@
 //! Gives up root for good: this process becomes another user, without capabilities and without a way to new ones.
 
-use std::{env, path::Path};
+use std::{
+    env,
+    ffi::OsStr,
+    path::{Component, Path},
+};
 
 use rustix::{
     io::Errno,
@@ -18,6 +22,18 @@ use crate::{error::SourceError, trusted::Opener, users::User};
 const THREADS: &str = "/proc/self/task";
 /// Names a file in which the C library looks up names of hosts without a dot, before it asks a server (gethostbyname(3)).
 const ALIASES: &str = "HOSTALIASES";
+/// Names the domain in which the C library looks up such names, in place of the machine's own (resolv.conf(5)).
+const DOMAIN: &str = "LOCALDOMAIN";
+/// Names a time zone, by a rule or by the file that has it (tzset(3)).
+const ZONE: &str = "TZ";
+/// Names the folder with the files of time zones.
+const ZONES: &str = "TZDIR";
+/// Where these are otherwise.
+const FOLDERS_OF_ZONES: [&str; 3] = [
+    "/usr/share/zoneinfo",
+    "/usr/share/lib/zoneinfo",
+    "/etc/zoneinfo",
+];
 
 /// Turns this process of root into one of `user`: its groups, no capability, no new privileges. Another process of that user
 /// cannot trace it. Call this before any other thread is started: the kernel changes the rights of one thread only.
@@ -62,15 +78,51 @@ pub fn become_user(user: &User) -> Result<(), SourceError> {
     }
 }
 
-/// Takes `HOSTALIASES` out of the environment where root runs this process and others can change the file: they would choose the
-/// machine to which gpud connects. Call this before any other thread is started.
+/// Takes variables out of the environment of a process of root by which libraries would open files of others, or look up hosts
+/// where others say: they would choose the machine to which gpud connects, or a file that never answers. `is_rule` says whether
+/// a time zone is a rule of its own, which needs no file. Call this before any other thread is started.
 #[expect(unsafe_code, reason = "there is no safe way to change the environment")]
-pub fn forget_foreign_aliases() {
-    let file = env::var_os(ALIASES);
-    if file.is_some_and(|file| !is_trusted_file(Path::new(&file), Opener::of_command())) {
-        // SAFETY: called before any other thread is started, as the caller promises.
-        unsafe { env::remove_var(ALIASES) };
+pub fn forget_foreign_files(is_rule: fn(&str) -> bool) {
+    if !rustix::process::geteuid().is_root() {
+        return;
     }
+    let opener = Opener::of_command();
+    let foreign = [ALIASES, DOMAIN, ZONE, ZONES].into_iter().filter(|name| {
+        env::var_os(name).is_some_and(|value| !is_trusted_value(name, &value, opener, is_rule))
+    });
+    for name in foreign {
+        // SAFETY: called before any other thread is started, as the caller promises.
+        unsafe { env::remove_var(name) };
+    }
+}
+
+fn is_trusted_value(name: &str, value: &OsStr, opener: Opener, is_rule: fn(&str) -> bool) -> bool {
+    match name {
+        ALIASES => is_trusted_file(Path::new(value), opener),
+        ZONE => value
+            .to_str()
+            .is_some_and(|zone| zone.is_empty() || is_rule(zone) || is_trusted_zone(zone, opener)),
+        ZONES => {
+            let folder = Path::new(value);
+            folder.is_absolute() && opener.check_folder(folder).is_ok()
+        }
+        // No file says whose it is.
+        _ => false,
+    }
+}
+
+/// Returns whether a zone is a file that others cannot change. What is in no folder of zones would be looked for in the current
+/// folder.
+fn is_trusted_zone(zone: &str, opener: Opener) -> bool {
+    let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
+    if zone.is_absolute() {
+        return is_trusted_file(zone, opener);
+    }
+    let is_name = zone
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let mut folders = FOLDERS_OF_ZONES.iter().map(Path::new);
+    is_name && folders.any(|folder| is_trusted_file(&folder.join(zone), opener))
 }
 
 fn is_trusted_file(file: &Path, opener: Opener) -> bool {
@@ -98,8 +150,12 @@ mod tests {
 
     use super::*;
 
+    fn no_rule(_: &str) -> bool {
+        false
+    }
+
     #[test]
-    fn aliases_that_others_can_change_do_not_count() {
+    fn files_that_others_can_change_do_not_count() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let (good, bad) = (folder.join("good"), folder.join("bad"));
@@ -112,5 +168,35 @@ mod tests {
         for file in [&*bad, &folder.join("missing"), Path::new("good")] {
             assert!(!is_trusted_file(file, opener), "{}", file.display());
         }
+        let zone = |text: &str| is_trusted_value(ZONE, OsStr::new(text), opener, no_rule);
+        for name in [&good, &bad] {
+            let is_good = *name == good;
+            let name = name.to_str().unwrap();
+            assert_eq!(zone(name), is_good);
+            assert_eq!(zone(&format!(":{name}")), is_good);
+        }
+        assert!(zone(""));
+        for name in [
+            "good",
+            "../good",
+            "Europe/../../../../tmp/x",
+            "zoneinfo/good",
+        ] {
+            assert!(!zone(name), "{name}");
+        }
+        if Path::new("/usr/share/zoneinfo/UTC").exists() {
+            assert!(zone("UTC") && zone(":UTC"));
+        }
+        assert!(is_trusted_value(ZONE, OsStr::new("EST5"), opener, |_| true));
+        let folder_of = |path: &Path| is_trusted_value(ZONES, path.as_os_str(), opener, no_rule);
+        assert!(folder_of(&folder) && !folder_of(Path::new(".")));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(!folder_of(&folder));
+        assert!(!is_trusted_value(
+            DOMAIN,
+            OsStr::new("evil.example"),
+            opener,
+            no_rule
+        ));
     }
 }

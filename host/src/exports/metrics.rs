@@ -116,7 +116,11 @@ mod tests {
             metric("c_seconds", Kind::Histogram, 100.0),
         ];
         for component in ["disk", "cpu"] {
-            assert!(registry.record(component, &measured, &[]).is_empty());
+            assert!(
+                registry
+                    .record(component, metrics::Owner::BuiltIn, &measured, &[])
+                    .is_empty()
+            );
         }
         registry.set_gauge("d", "help of d", &[], 3.0).unwrap();
         let made = families(&registry);

@@ -1,7 +1,13 @@
 //! Parts of a request that only its receiver may see, and that the answers of some servers repeat: "Cannot POST
 //! /services/T0/B0/…".
+//!
+//! Servers write what they repeat for a page, for JSON or for an address (`&#43;`, `\/`, `%2B`), in other case, or only its
+//! beginning. None of these changes letters and digits, so that they are what is looked for, some at a time.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use reqwest::{Request, RequestBuilder};
+
+use crate::secret::SecretValue;
 
 /// Shortest word of a secret header, and shortest value of a query, that is looked for, bytes.
 const SHORTEST: usize = 4;
@@ -9,13 +15,25 @@ const SHORTEST: usize = 4;
 const SHORTEST_OF_PATH: usize = 8;
 /// A part of a path of so many bytes is looked for even if it could be a word.
 const NO_WORD: usize = 20;
+/// So many letters and digits of a part, one after the other, are not there by chance.
+const TELLING: usize = 8;
 /// First words of headers, which are no secrets.
-const SCHEMES: [&str; 3] = ["Bearer", "Basic", "Token"];
+const SCHEMES: [&str; 3] = ["Bearer", BASIC, "Token"];
+/// The scheme whose second word is a user and a password, in base64.
+const BASIC: &str = "Basic";
 /// The words that are shown in the place of those that repeat a part.
 const IN_PLACE: &str = "(the answer repeats what was sent, so it is not shown)";
 
 /// Parts of a request that nobody but its receiver may see; `None` if they are not known.
+#[derive(Clone)]
 pub struct Confidential(Option<Vec<String>>);
+
+/// Without the parts.
+impl std::fmt::Debug for Confidential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Confidential")
+    }
+}
 
 impl Confidential {
     /// Returns the parts of a request's address and of its secret headers. The addresses of chat tools are secrets.
@@ -32,6 +50,12 @@ impl Confidential {
         Self::read(request, secret_headers)
     }
 
+    /// Returns secrets that are sent in another way.
+    pub fn of_secrets<'a>(secrets: impl IntoIterator<Item = &'a SecretValue>) -> Self {
+        let words = secrets.into_iter().map(|secret| secret.expose().to_owned());
+        Self(Some(words.filter(|word| word.len() >= SHORTEST).collect()))
+    }
+
     fn read(request: &RequestBuilder, parts: impl Fn(&Request) -> Vec<String>) -> Self {
         let request = request.try_clone().and_then(|request| request.build().ok());
         Self(request.as_ref().map(parts))
@@ -41,7 +65,7 @@ impl Confidential {
     pub fn hide(&self, words: String) -> String {
         let repeats = self.0.as_ref().is_none_or(|parts| {
             let mut parts = parts.iter();
-            parts.any(|part| words.contains(part.as_str()))
+            parts.any(|part| tells(&words, part))
         });
         match repeats && !words.is_empty() {
             true => IN_PLACE.to_owned(),
@@ -50,15 +74,51 @@ impl Confidential {
     }
 }
 
+/// Returns whether words have enough of a part to tell it.
+fn tells(words: &str, part: &str) -> bool {
+    let words = words.to_ascii_lowercase();
+    let part = part.to_ascii_lowercase();
+    if words.contains(&part) {
+        return true;
+    }
+    let runs = part.split(|c: char| !c.is_ascii_alphanumeric());
+    let runs: Vec<&str> = runs.filter(|run| run.len() >= SHORTEST).collect();
+    let is_telling = |run: &&str| run.len() >= TELLING || run.len() * 2 >= part.len();
+    let mut telling = runs.iter().copied().filter(is_telling).peekable();
+    match telling.peek() {
+        Some(_) => telling.any(|run| has_piece(&words, run)),
+        // A sentence as a password: no word of it tells it.
+        None => !runs.is_empty() && runs.iter().all(|run| words.contains(run)),
+    }
+}
+
+/// Returns whether words have so many letters and digits of a run, one after the other, that they are not there by chance.
+fn has_piece(words: &str, run: &str) -> bool {
+    let length = run.len().min(TELLING);
+    (0..=run.len() - length).any(|start| {
+        let piece = run.get(start..start + length);
+        piece.is_some_and(|piece| words.contains(piece))
+    })
+}
+
 fn secret_headers(request: &Request) -> Vec<String> {
     let values = request.headers().values();
     values
         .filter(|value| value.is_sensitive())
         .filter_map(|value| std::str::from_utf8(value.as_bytes()).ok())
-        .flat_map(str::split_whitespace)
-        .filter(|word| word.len() >= SHORTEST && !SCHEMES.contains(word))
-        .map(str::to_owned)
+        .flat_map(|value| {
+            let words = value.split_whitespace().map(str::to_owned);
+            words.chain(password(value)).collect::<Vec<_>>()
+        })
+        .filter(|word| word.len() >= SHORTEST && !SCHEMES.contains(&word.as_str()))
         .collect()
+}
+
+/// Returns the password of a header with a user and a password.
+fn password(header: &str) -> Option<String> {
+    let encoded = header.strip_prefix(BASIC)?.trim();
+    let pair = String::from_utf8(BASE64.decode(encoded).ok()?).ok()?;
+    Some(pair.split_once(':')?.1.to_owned())
 }
 
 /// The parts of a path and a query that look as if they were made by chance, and all values of the query.
@@ -138,6 +198,69 @@ mod tests {
             "cluster-17?",
         ] {
             assert_eq!(confidential.hide(words.to_owned()), words);
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_however_a_server_writes_it() {
+        let token = |secret: &str| {
+            let mut request = Request::new(Method::POST, Url::parse("https://h.example/").unwrap());
+            let mut value = HeaderValue::try_from(secret).unwrap();
+            value.set_sensitive(true);
+            request.headers_mut().insert(AUTHORIZATION, value);
+            Confidential(Some(secret_headers(&request)))
+        };
+        for (secret, words) in [
+            (
+                "Bearer ab+Cd/EfGhIj0123==",
+                "token ab&#43;Cd&#47;EfGhIj0123&#61;&#61; is unknown",
+            ),
+            (
+                "Bearer ab+Cd/EfGhIj0123==",
+                r"token ab+Cd\/EfGhIj0123== is unknown",
+            ),
+            (
+                "Bearer ab+Cd/EfGhIj0123==",
+                r"token ab\u002bCd\u002fEfGhIj0123 is unknown",
+            ),
+            (
+                "Bearer ab+Cd/EfGhIj0123==",
+                "/login?token=ab%2bcd%2fefghij0123%3d%3d",
+            ),
+            // Its end was cut off.
+            ("Bearer ab+Cd/EfGhIj0123==", "token ab+Cd/EfGhIj01"),
+            ("Bearer open-sesame", "token open&#45;sesame"),
+            (
+                "correct-horse-battery-staple",
+                "no correct&#45;horse&#45;battery&#45;staple",
+            ),
+            (
+                "Basic YWxpY2U6b3Blbi1zZXNhbWU=",
+                "alice has no password open-sesame",
+            ),
+            (
+                "Basic YWxpY2U6b3Blbi1zZXNhbWU=",
+                "basic ywxpy2u6b3blbi1zzxnhbwu= is wrong",
+            ),
+        ] {
+            assert_eq!(
+                token(secret).hide(words.to_owned()),
+                IN_PLACE,
+                "{secret}: {words}"
+            );
+        }
+        for (secret, words) in [
+            ("Bearer ab+Cd/EfGhIj0123==", "the token is unknown"),
+            (
+                "correct-horse-battery-staple",
+                "the password is not correct",
+            ),
+            (
+                "Basic YWxpY2U6b3Blbi1zZXNhbWU=",
+                "basic credentials are wrong",
+            ),
+        ] {
+            assert_eq!(token(secret).hide(words.to_owned()), words);
         }
     }
 

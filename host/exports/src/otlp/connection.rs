@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    /// Sends a message. Returns the message of the answer.
+    /// Sends a message. Returns the message of the answer, and what may not be shown of the words in it.
     ///
     /// # Errors
     /// [`DeliveryError`].
@@ -77,7 +77,7 @@ impl Connection {
         signal: Signal,
         message: &impl prost::Message,
         context: &Context,
-    ) -> Result<Vec<u8>, DeliveryError> {
+    ) -> Result<(Vec<u8>, Confidential), DeliveryError> {
         let receiver = self.settings.receiver(&context.environment.secrets).await;
         let (url, protocol) = receiver.map_err(DeliveryError::transient)?;
         let message = message.encode_to_vec();
@@ -102,10 +102,21 @@ impl Connection {
             .timeout(context.timeout)
             .headers(self.headers(context).await?)
             .body(body);
-        match protocol {
-            Protocol::Grpc => grpc::call(request, context.timeout, is_compressed, &what).await,
-            Protocol::Http => post(request, is_compressed, &what).await,
-        }
+        let (answer, confidential) = match protocol {
+            Protocol::Grpc => {
+                // The address is the receiver's name and a fixed method.
+                let confidential = Confidential::of_headers(&request);
+                let timeout = context.timeout;
+                let called = grpc::call(request, timeout, is_compressed, &what, &confidential);
+                (called.await?, confidential)
+            }
+            Protocol::Http => {
+                let confidential = Confidential::of(&request);
+                let answer = post(request, is_compressed, &what, &confidential).await?;
+                (answer, confidential)
+            }
+        };
+        Ok((answer, confidential))
     }
 
     async fn client(&self, protocol: Protocol, context: &Context) -> Result<Client, DeliveryError> {
@@ -181,12 +192,12 @@ async fn post(
     request: RequestBuilder,
     is_compressed: bool,
     what: &str,
+    confidential: &Confidential,
 ) -> Result<Vec<u8>, DeliveryError> {
     let mut request = request.header(CONTENT_TYPE, PROTOBUF);
     if is_compressed {
         request = request.header(CONTENT_ENCODING, "gzip");
     }
-    let confidential = Confidential::of(&request);
     let sent = request.send().await;
     let mut answer = sent.map_err(|error| {
         let why = http::chain(&error);

@@ -117,6 +117,7 @@ pub async fn call(
     timeout: Duration,
     is_compressed: bool,
     what: &str,
+    confidential: &http::Confidential,
 ) -> Result<Vec<u8>, DeliveryError> {
     let mut request = request
         .header(CONTENT_TYPE, HeaderValue::from_static("application/grpc"))
@@ -126,8 +127,6 @@ pub async fn call(
         request = request.header("grpc-encoding", "gzip");
     }
     let failed = |why: &str| DeliveryError::transient(format!("{what}: {why}"));
-    // The address is the receiver's name and a fixed method.
-    let confidential = http::Confidential::of_headers(&request);
     let sent = request.send().await;
     let answer = sent.map_err(|error| failed(&http::chain(&error)))?;
     let (code, headers) = (answer.status(), answer.headers().clone());

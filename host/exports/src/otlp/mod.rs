@@ -96,8 +96,9 @@ impl Otlp {
         for (points, request) in metrics::requests(metrics, resource) {
             let sent = self.connection.send(Signal::Metrics, &request, context);
             match sent.await {
-                Ok(answer) => {
+                Ok((answer, confidential)) => {
                     let (refused, message) = left_out_metrics(&answer);
+                    let message = confidential.hide(message);
                     let refused = refused.min(points);
                     pushed.taken += points - refused;
                     note(&mut pushed, refused, message);
@@ -117,7 +118,9 @@ impl Export for Otlp {
     async fn deliver(&mut self, batch: &[Record], context: &Context) -> Result<(), DeliveryError> {
         let request = logs::request(batch, |node| self.resource(node, context));
         let answer = self.connection.send(Signal::Logs, &request, context);
-        let (left_out, message) = left_out_logs(&answer.await?);
+        let (answer, confidential) = answer.await?;
+        let (left_out, message) = left_out_logs(&answer);
+        let message = confidential.hide(message);
         match usize::try_from(left_out).unwrap_or(usize::MAX) {
             0 => {
                 warn(context, &message);

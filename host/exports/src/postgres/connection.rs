@@ -17,7 +17,7 @@ use super::{
     table::Table,
     tcp, tls,
 };
-use crate::{Context, DeliveryError, status::shortened};
+use crate::{Context, DeliveryError, http::Confidential, status::shortened};
 
 /// Longest that connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -34,6 +34,8 @@ pub struct Database {
     /// Whether the tables are there, as far as is known.
     tables_are_there: bool,
     idle: Arc<Mutex<IdleConnection>>,
+    /// The password that was sent last, which no answer is shown with.
+    password: Confidential,
 }
 
 /// The connection while no rows are written.
@@ -58,6 +60,7 @@ impl Database {
             create_tables,
             tables_are_there: false,
             idle: Arc::default(),
+            password: Confidential::of_secrets([]),
         }
     }
 
@@ -94,11 +97,11 @@ impl Database {
             }
             // A refused value leaves the connection usable, and the next part of the batch follows at once.
             if error.as_db_error().is_none() || client.is_closed() {
-                return Err(judge(error, &self.server.shown()));
+                return Err(judge(error, &self.server.shown(), &self.password));
             }
         }
         self.keep(client);
-        done.map_err(|error| judge(&error, &self.server.shown()))
+        done.map_err(|error| judge(&error, &self.server.shown(), &self.password))
     }
 
     /// Leaves a connection open for a while.
@@ -121,7 +124,7 @@ impl Database {
         });
     }
 
-    async fn connect(&self, context: &Context) -> Result<Client, DeliveryError> {
+    async fn connect(&mut self, context: &Context) -> Result<Client, DeliveryError> {
         let server = &self.server;
         let mut config = Config::new();
         config
@@ -129,9 +132,11 @@ impl Database {
             .user(&server.user)
             .application_name("gpud");
         if let Some(password) = &server.password {
-            config.password(context.secret(password).await?.expose());
+            let password = context.secret(password).await?;
+            config.password(password.expose());
+            self.password = Confidential::of_secrets([&password]);
         }
-        let failed = |error: Error| judge(&error, &server.shown());
+        let failed = |error: Error| judge(&error, &server.shown(), &self.password);
         // On a Unix socket there is nothing to encrypt, and the user of the server is known.
         let client = if server.is_socket() {
             config.ssl_mode(SslMode::Disable);
@@ -171,7 +176,7 @@ impl Database {
 
     async fn look_for(&self, tables: &[&Table], client: &Client) -> Result<(), DeliveryError> {
         let target = self.server.shown();
-        let failed = |error: Error| judge_setup(&error, &target);
+        let failed = |error: Error| judge_setup(&error, &target, &self.password);
         for table in tables {
             if table.exists(client).await.map_err(failed)? {
                 continue;
@@ -192,7 +197,7 @@ impl Database {
             if let Err(error) = made {
                 // Whatever it says: the transaction is over.
                 let _ = client.batch_execute("ROLLBACK").await;
-                return Err(judge_setup(&error, &target));
+                return Err(failed(error));
             }
         }
         Ok(())
@@ -200,8 +205,8 @@ impl Database {
 }
 
 /// Judges an error that came before any row was sent: no record is to blame.
-fn judge_setup(error: &Error, target: &str) -> DeliveryError {
-    match judge(error, target) {
+fn judge_setup(error: &Error, target: &str, password: &Confidential) -> DeliveryError {
+    match judge(error, target, password) {
         DeliveryError::Refused { message, .. } => DeliveryError::transient(message),
         transient => transient,
     }

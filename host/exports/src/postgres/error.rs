@@ -4,25 +4,31 @@ use std::error::Error as _;
 
 use tokio_postgres::{Error, error::SqlState};
 
-use crate::{DeliveryError, http::said, status::shortened};
+use crate::{
+    DeliveryError,
+    http::{Confidential, said},
+    status::shortened,
+};
 
 /// Characters of an SQLSTATE.
 const CODE: usize = 5;
 
-/// Judges an error. `target` names the database, without secrets.
+/// Judges an error. `target` names the database, without secrets; words that repeat the password are not shown.
 ///
 /// Values that the database has no place for are refused. Everything else may pass: an operator or the database's own
 /// restart may resolve it.
-pub fn judge(error: &Error, target: &str) -> DeliveryError {
+pub fn judge(error: &Error, target: &str, password: &Confidential) -> DeliveryError {
     let Some(found) = error.as_db_error() else {
-        return DeliveryError::transient(format!("{target}: {}", shortened(&chain(error))));
+        let words = password.hide(chain(error));
+        return DeliveryError::transient(format!("{target}: {}", shortened(&words)));
     };
     let code = found.code();
     // Nothing that a server says is believed to be short.
     let shown: String = code.code().chars().take(CODE).collect();
-    let mut message = format!("{target}{} ({shown})", said(found.message()));
+    let words = |words: &str| said(&password.hide(words.to_owned()));
+    let mut message = format!("{target}{} ({shown})", words(found.message()));
     if let Some(detail) = found.detail() {
-        message.push_str(&said(detail));
+        message.push_str(&words(detail));
     }
     message.push_str(hint(code));
     match is_refusal(code) {

@@ -13,8 +13,19 @@ use super::{
     object::Object,
     settings::{BucketSettings, CredentialSource},
 };
-use crate::{Context, DeliveryError, http::ExportClient, secret::SecretValue, status::shortened};
+use crate::{
+    Context, DeliveryError,
+    http::{Confidential, ExportClient},
+    secret::SecretValue,
+    status::shortened,
+};
 
+/// Most characters of a code of a server's.
+const MAX_CODE: usize = 64;
+/// What the library's error has before the status of an answer, behind which it has the answer's body.
+const STATUS: &str = "status code: ";
+/// What it has before the body of an answer without one.
+const RESPONSE: &str = "error response";
 /// A bucket that objects are written to.
 pub struct Bucket {
     settings: BucketSettings,
@@ -69,12 +80,22 @@ impl Bucket {
         let body = PutPayload::from(object.body.clone());
         let put = store.put_opts(&path, body, options).await;
         put.map(drop).map_err(|error| {
-            let said = brief(&chain(&error));
+            let said = self.confidential().hide(brief(&chain(&error)));
             let hint = hint(&said);
             let said = shortened(&said);
             let target = self.settings.shown();
             DeliveryError::transient(format!("{target}: {said}{hint}"))
         })
+    }
+
+    /// The keys that were used last, which no answer is shown with.
+    fn confidential(&self) -> Confidential {
+        let keys = self.open.as_ref().map(|((keys, _), _)| keys);
+        Confidential::of_secrets(keys.into_iter().flat_map(|keys| {
+            [&keys.secret_access_key, &keys.session_token]
+                .into_iter()
+                .flatten()
+        }))
     }
 
     async fn store(&mut self, context: &Context) -> Result<Arc<AmazonS3>, DeliveryError> {
@@ -161,14 +182,25 @@ fn chain(error: &object_store::Error) -> String {
     text
 }
 
-/// Returns an error with the server's code in place of its document, which would leave no room for more.
+/// Returns an error with the server's code in place of its document, which would leave no room for more, and can repeat the
+/// request with a session's token that only the library knows.
 fn brief(said: &str) -> String {
     let code = said
         .split_once("<Code>")
         .and_then(|(_, rest)| rest.split_once("</Code>"));
-    match (said.split_once('<'), code) {
-        (Some((before, _)), Some((code, _))) => format!("{before}{code}"),
-        _ => said.to_owned(),
+    let code = code.map(|(code, _)| code).filter(|code| {
+        code.len() <= MAX_CODE && code.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    let status = said.split_once(STATUS).map(|(before, rest)| {
+        let status = rest.split(": ").next().unwrap_or_default();
+        format!("{before}{STATUS}{status}")
+    });
+    // A refusal in an answer of success.
+    let answered = || Some(said.split_once(RESPONSE)?.0.to_owned() + RESPONSE);
+    match (status.or_else(answered), code) {
+        (Some(answer), Some(code)) => format!("{answer}: {code}"),
+        (Some(answer), None) => answer,
+        (None, _) => said.to_owned(),
     }
 }
 
@@ -205,7 +237,23 @@ mod tests {
         );
         assert_eq!(hint(&brief_said), "; look at the export's credentials");
         assert_eq!(brief("error sending request"), "error sending request");
-        assert_eq!(brief("half <Code>a"), "half <Code>a");
+        for (answer, is_shown_as) in [
+            (
+                "x status code: 502 Bad Gateway: token ab",
+                "x status code: 502 Bad Gateway",
+            ),
+            ("x status code: 500 Oops", "x status code: 500 Oops"),
+            (
+                "x status code: 403 Forbidden: <Code>&lt;b</Code>",
+                "x status code: 403 Forbidden",
+            ),
+            (
+                "Server returned error response: <Error><Code>SlowDown</Code>",
+                "Server returned error response: SlowDown",
+            ),
+        ] {
+            assert_eq!(brief(answer), is_shown_as);
+        }
         assert!(hint("404 Not Found: NoSuchBucket").contains("make the bucket"));
     }
 }

@@ -41,7 +41,12 @@ pub struct Machine {
     pub xids: Option<BTreeMap<String, u32>>,
 }
 
-/// Returns the readings as Prometheus' text. A name that a component has taken for a metric of its own is left out.
+/// Returns whether readings are served under this name.
+pub(super) fn has_name(name: &str) -> bool {
+    name == XID || FIELDS.iter().any(|field| field.name == name)
+}
+
+/// Returns the readings as Prometheus' text.
 ///
 /// # Errors
 /// A value that its type cannot have.
@@ -52,7 +57,7 @@ pub fn text(registry: &Registry, machine: &Machine) -> Result<String, MetricErro
         .map(|gpu| (gpu.uuid.as_str(), labels(gpu, &machine.hostname)))
         .collect();
     let shown = Registry::new();
-    for field in FIELDS.iter().filter(|field| !registry.has(field.name)) {
+    for field in &FIELDS {
         for (series, value) in registry.values_of(field.source) {
             let uuid = series.iter().find(|(label, _)| label == UUID);
             let of_gpu = uuid.and_then(|(_, uuid)| labels.get(uuid.as_str()));
@@ -65,7 +70,7 @@ pub fn text(registry: &Registry, machine: &Machine) -> Result<String, MetricErro
             }
         }
     }
-    if let Some(xids) = machine.xids.as_ref().filter(|_| !registry.has(XID)) {
+    if let Some(xids) = &machine.xids {
         let help = "Code of the last Xid since the boot, 0 without any";
         for (uuid, of_gpu) in &labels {
             let code = xids.get(*uuid).copied().unwrap_or(0);

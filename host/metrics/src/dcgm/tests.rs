@@ -1,4 +1,5 @@
 use super::*;
+use crate::Owner;
 use crate::model::{Metric, MetricKind};
 
 fn record(registry: &Registry, name: &str, uuid: &str, value: f64) {
@@ -8,7 +9,11 @@ fn record(registry: &Registry, name: &str, uuid: &str, value: f64) {
         value,
         kind: MetricKind::Gauge,
     };
-    assert!(registry.record("component", &[metric], &[]).is_empty());
+    assert!(
+        registry
+            .record("component", Owner::BuiltIn, &[metric], &[])
+            .is_empty()
+    );
 }
 
 fn machine() -> Machine {
@@ -73,17 +78,29 @@ fn each_name_is_made_from_a_metric_of_its_own() {
 }
 
 #[test]
-fn a_name_that_a_plugin_uses_is_not_served_twice() {
+fn no_plugin_has_one_of_these_names_or_gives_a_reading() {
     let registry = Registry::new();
-    record(
-        &registry,
-        "accelerator_nvidia_utilization_gpu_util_percent",
-        "GPU-0",
-        7.0,
-    );
-    record(&registry, "DCGM_FI_DEV_GPU_UTIL", "GPU-0", 8.0);
-    record(&registry, XID, "GPU-0", 8.0);
-    assert_eq!(text(&registry, &machine()).unwrap(), "");
+    let metric = |name: &str| Metric {
+        name: name.to_owned(),
+        labels: vec![(UUID.to_owned(), "GPU-0".to_owned())],
+        value: 8.0,
+        kind: MetricKind::Gauge,
+    };
+    let source = "accelerator_nvidia_utilization_gpu_util_percent";
+    let metrics = [metric("DCGM_FI_DEV_GPU_UTIL"), metric(XID), metric(source)];
+    let refused = registry.record("plugin", Owner::Plugin, &metrics, &[]);
+    let reserved = |name: &str| MetricError::Reserved {
+        name: name.to_owned(),
+    };
+    assert_eq!(refused, [reserved("DCGM_FI_DEV_GPU_UTIL"), reserved(XID)]);
+    let unwatched = Machine {
+        xids: None,
+        ..machine()
+    };
+    assert_eq!(text(&registry, &unwatched).unwrap(), "");
+    record(&registry, source, "GPU-0", 7.0);
+    let text = text(&registry, &unwatched).unwrap();
+    assert!(text.ends_with("} 7\n"), "{text}");
 }
 
 #[test]
