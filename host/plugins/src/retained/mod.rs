@@ -14,7 +14,7 @@ mod version;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -441,7 +441,13 @@ fn check_folder(folder: &Path) -> io::Result<()> {
 /// Writes a file completely or not at all, also across a power cut.
 fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let new = file.with_extension("tmp");
-    let written = fs::File::create(&new).and_then(|mut opened| {
+    let opened = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new);
+    let written = opened.and_then(|mut opened| {
         io::Write::write_all(&mut opened, content)?;
         opened.sync_data()
     });

@@ -175,3 +175,22 @@ fn a_folder_that_others_can_write_to_is_not_used() {
     assert!(retained.begin("a", FILE, version(b"1"), b"1").is_err());
     assert_eq!(names(&retained, "wasm"), 0);
 }
+
+#[test]
+fn its_files_are_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("kept");
+    let retained = RetainedVersions::open(folder.clone());
+    retained.begin("a", FILE, version(b"1"), b"1").unwrap();
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+    let modes: Vec<_> = files
+        .map(|file| {
+            (
+                file.file_name(),
+                file.metadata().unwrap().permissions().mode() & 0o777,
+            )
+        })
+        .collect();
+    assert!(modes.len() > 1, "{modes:?}");
+    assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
+}
