@@ -26,11 +26,14 @@ done
 if ((${#missing[@]})); then
     fetch "${missing[@]}" || { apt-get update >&2 && fetch "${missing[@]}"; }
 fi
-for package in "${missing[@]}"; do
-    dpkg-deb --extract "$package"_*.deb .
-    rm -- "$package"_*.deb
+unpack() {
+    dpkg-deb --extract "$1"_*.deb .
+    rm -- "$1"_*.deb
     # One of 80 processors is used here.
-    [[ $package != qemu-user-static ]] || find usr/bin -name 'qemu-*-static' ! -name qemu-aarch64-static -delete
-    touch "$package.done"
-done
+    [[ $1 != qemu-user-static ]] || find usr/bin -name 'qemu-*-static' ! -name qemu-aarch64-static -delete
+    touch "$1.done"
+}
+export -f unpack
+((${#missing[@]} == 0)) || printf '%s\0' "${missing[@]}" |
+    xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'unpack "$1"' unpack
 echo "$folder/usr/bin:$folder/usr/sbin:$PATH"

@@ -262,9 +262,10 @@ fn gpud(cargo: &Cargo) -> Result<String> {
     Ok(gpud.to_owned())
 }
 
-/// Checks of the built daemon by scripts, in two lists that take about as long: one of requests from outside, those of GPUd's
-/// client and those that its own description allows; one of what it meets on machines. Most of them wait most of the time.
-fn scripts(gpud: &str) -> [Vec<Check<'_>>; 2] {
+/// Checks of the built daemon by scripts, in lists that take about as long: of requests from outside, those of GPUd's client
+/// and those that its own description allows; of what it meets on machines; of the engines that read from it and that it writes
+/// to. Most of them wait most of the time.
+fn scripts(gpud: &str) -> [Vec<Check<'_>>; 3] {
     let client = "tests/go-client/run.sh";
     let requests = vec![
         ("requests of GPUd's Go client", client, vec!["client", gpud]),
@@ -279,6 +280,8 @@ fn scripts(gpud: &str) -> [Vec<Check<'_>>; 2] {
             "tests/api-fuzz/run.sh",
             vec![gpud],
         ),
+    ];
+    let engines = vec![
         (
             "rules and dashboards",
             "deploy/prometheus/test.sh",
@@ -302,5 +305,5 @@ fn scripts(gpud: &str) -> [Vec<Check<'_>>; 2] {
         ),
         ("a real Slurm", "tests/slurm/run.sh", vec![gpud]),
     ];
-    [requests, machines]
+    [machines, requests, engines]
 }

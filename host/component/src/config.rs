@@ -88,7 +88,7 @@ pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Conf
         .map_err(|error| whole(format!("the plugin's config schema is not JSON: {error}")))?;
     let faults = schema::faults(&schema_document, config, MAX_FAULTS).map_err(|error| {
         whole(format!(
-            "the plugin's config schema is not a JSON schema: {error}"
+            "the plugin's config schema cannot be used: {error}"
         ))
     })?;
     let Some(first) = faults.first() else {
@@ -145,7 +145,7 @@ mod tests {
         let (_, message) = fault("{", &json!({})).unwrap();
         assert!(message.contains("not JSON"), "{message}");
         let (_, message) = fault(r#"{"type": 5}"#, &json!({})).unwrap();
-        assert!(message.contains("not a JSON schema"), "{message}");
+        assert!(message.contains("cannot be used"), "{message}");
     }
 
     #[test]

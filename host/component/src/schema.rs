@@ -1,5 +1,7 @@
 //! Validates a JSON document against a JSON Schema.
 
+mod cost;
+
 use boon::{Compiler, ErrorKind, Schemas, SchemeUrlLoader, ValidationError};
 use serde_json::Value;
 
@@ -19,8 +21,9 @@ pub struct Fault {
 /// read, and no address is contacted.
 ///
 /// # Errors
-/// In words: it is no schema, or refers to another document.
+/// In words: it is no schema, refers to another document, or would take too long.
 pub fn faults(schema: &Value, document: &Value, most: usize) -> Result<Vec<Fault>, String> {
+    cost::check(schema, document)?;
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(SchemeUrlLoader::new()));
     let (mut schemas, wrong) = (Schemas::new(), |error: boon::CompileError| {
@@ -131,6 +134,65 @@ mod tests {
         assert_eq!(pointers(&schema, &json!({})), [""]);
         let tree = json!({"type": "object", "additionalProperties": {"$ref": "#"}});
         assert_eq!(pointers(&tree, &json!({"a": {"b": {"c": 5}}})), ["/a/b/c"]);
+    }
+
+    /// Definitions `0` to `count`, each of which refers to the one before it `times` times.
+    fn chain(count: usize, times: usize) -> Value {
+        let mut definitions = serde_json::Map::new();
+        definitions.insert("0".to_owned(), json!({"type": "string"}));
+        for number in 1..=count {
+            let before = json!({"$ref": format!("#/$defs/{}", number - 1)});
+            let schema = json!({"anyOf": vec![before; times]});
+            definitions.insert(number.to_string(), schema);
+        }
+        json!({"$ref": format!("#/$defs/{count}"), "$defs": definitions})
+    }
+
+    #[test]
+    fn a_schema_that_takes_too_long_is_refused() {
+        let branch = json!({"properties": {"a": {"$ref": "#"}}});
+        let by_anchor = json!({"properties": {"a": {"$ref": "#top"}}});
+        let mut deep = json!(1);
+        for _ in 0..20 {
+            deep = json!({"a": deep});
+        }
+        let patterns: serde_json::Map<String, Value> =
+            (0..200).map(|n| (format!("a{n}"), json!({}))).collect();
+        for (schema, document) in [
+            (chain(40, 2), json!({"a": 1})),
+            (chain(3, 100), json!({"a": 1})),
+            // It is no deeper than the stack, but nobody needs it.
+            (chain(2000, 1), json!({"a": 1})),
+            (json!({"anyOf": vec![branch; 4]}), deep.clone()),
+            (json!({"$anchor": "top", "anyOf": vec![by_anchor; 4]}), deep),
+            (
+                json!({"items": {"items": {"items": {"type": "string"}}}}),
+                json!(vec![vec![vec![1; 60]; 60]; 60]),
+            ),
+            (json!({"pattern": r"\pL{500}"}), json!("a")),
+            (json!({"patternProperties": patterns}), json!({})),
+            (
+                json!({"properties": {"a": {"$id": "other", "$ref": "#"}}}),
+                json!({"a": 1}),
+            ),
+            (
+                json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}),
+                json!({}),
+            ),
+        ] {
+            let started = std::time::Instant::now();
+            let refused = faults(&schema, &document, 10);
+            assert!(refused.is_err(), "{refused:?} in {:?}", started.elapsed());
+        }
+        let many: serde_json::Map<String, Value> = (0..500)
+            .map(|n| (format!("key{n}"), json!({"type": "integer"})))
+            .collect();
+        let document: serde_json::Map<String, Value> =
+            (0..500).map(|n| (format!("key{n}"), json!(n))).collect();
+        let schema = json!({"$id": "gpud:x", "properties": many, "additionalProperties": false});
+        assert_eq!(faults(&schema, &document.into(), 10), Ok(vec![]));
+        let named = json!({"$defs": {"a": {"$anchor": "short", "maxLength": 2}}, "$ref": "#short"});
+        assert_eq!(pointers(&named, &json!("long")), [""]);
     }
 
     #[test]
