@@ -141,7 +141,7 @@ fn a_plugin_has_no_name_of_gpud() {
         let refused = registry.record("plugin", Owner::Plugin, &[gauge(taken, &[], 9.0)], &[]);
         assert_eq!(refused, reserved(taken));
     }
-    // Nor does it keep one that gpud comes to use.
+    // Nor does it keep one that gpud uses later.
     let first = [
         gauge("xids.total", &[], 9.0),
         metric("gpud_x", &[], 9.0, MetricKind::Histogram),
