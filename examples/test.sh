@@ -51,7 +51,7 @@ sdk() {
     cd "$root/sdk/$1" || return 1
     # Bindings that are generated and kept: are they those of today's contract?
     local made
-    for made in internal/wit/contract.cksum generated/contract.cksum; do
+    for made in internal/wit/contract.cksum generated/contract.cksum src/bindings/contract.cksum; do
         [[ ! -f $made ]] || cat "$root"/wit/*.wit | cksum | cmp - "$made" ||
             { echo "sdk/$1: wit/ has changed: run sdk/$1/generate.sh"; return 1; }
     done

@@ -94,7 +94,7 @@ fi
 if [ -n "$generator" ]; then
     case "$(wit-bindgen --version 2>/dev/null)" in
     "wit-bindgen-cli $wit_bindgen"*) ;;
-    *) cargo install wit-bindgen-cli --version "$wit_bindgen" --locked --no-default-features --features c,go \
+    *) cargo install wit-bindgen-cli --version "$wit_bindgen" --locked --no-default-features --features c,go,rust \
         --root "$tools" ;;
     esac
     echo "wit-bindgen is in $tools/bin"

@@ -125,7 +125,7 @@ mod tests {
                 assert!(paths.contains(&krate.join(file)), "{krate:?} has no {file}");
             }
         }
-        for name in ["serde_json-1.", "wit-bindgen-0.", "wit-component-0."] {
+        for name in ["serde_json-1.", "wit-bindgen-0."] {
             let is_there = crates.iter().any(|path| {
                 let folder = path.file_name().unwrap_or_default();
                 folder.to_string_lossy().starts_with(name)

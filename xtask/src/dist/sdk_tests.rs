@@ -61,6 +61,27 @@ fn copies_of_the_contract_are_the_contract() {
 }
 
 #[test]
+fn generated_bindings_are_those_of_the_contract() {
+    let contract: Vec<u8> = files_of_contract().into_values().flatten().collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&file, contract).unwrap();
+    let output = Command::new("cksum")
+        .stdin(fs::File::open(&file).unwrap())
+        .output()
+        .unwrap();
+    let expected = String::from_utf8(output.stdout).unwrap();
+    for (sdk, made) in [
+        ("c", "generated"),
+        ("go", "internal/wit"),
+        ("rust", "src/bindings"),
+    ] {
+        let folder = workspace().join("sdk").join(sdk);
+        let checksum = fs::read_to_string(folder.join(made).join("contract.cksum")).unwrap();
+        assert_eq!(checksum, expected, "run sdk/{sdk}/generate.sh");
+    }
+}
+
+#[test]
 fn each_package_stands_alone() {
     let packages = made();
     assert!(packages == made(), "the same bytes twice");
