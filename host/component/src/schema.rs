@@ -128,14 +128,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_schema_that_refers_to_itself_ends() {
-        let schema = json!({"$ref": "#"});
-        assert_eq!(pointers(&schema, &json!({})), [""]);
-        let tree = json!({"type": "object", "additionalProperties": {"$ref": "#"}});
-        assert_eq!(pointers(&tree, &json!({"a": {"b": {"c": 5}}})), ["/a/b/c"]);
-    }
-
     /// Definitions `0` to `count`, each of which refers to the one before it `times` times.
     fn chain(count: usize, times: usize) -> Value {
         let mut definitions = serde_json::Map::new();
@@ -150,27 +142,49 @@ mod tests {
 
     #[test]
     fn a_schema_that_takes_too_long_is_refused() {
-        let branch = json!({"properties": {"a": {"$ref": "#"}}});
-        let by_anchor = json!({"properties": {"a": {"$ref": "#top"}}});
-        let mut deep = json!(1);
-        for _ in 0..20 {
-            deep = json!({"a": deep});
-        }
         let patterns: serde_json::Map<String, Value> =
             (0..200).map(|n| (format!("a{n}"), json!({}))).collect();
+        let draft_4 = "http://json-schema.org/draft-04/schema#";
+        // Each of its first schemas is known with the end of the chain that it has left.
+        let mut deep = chain(2000, 1);
+        let parts = (1..2000).rev().step_by(60);
+        let parts: Vec<Value> = parts
+            .map(|n| json!({"$ref": format!("#/$defs/{n}")}))
+            .collect();
+        deep["allOf"] = parts.into();
         for (schema, document) in [
             (chain(40, 2), json!({"a": 1})),
             (chain(3, 100), json!({"a": 1})),
-            // It is no deeper than the stack, but nobody needs it.
             (chain(2000, 1), json!({"a": 1})),
-            (json!({"anyOf": vec![branch; 4]}), deep.clone()),
-            (json!({"$anchor": "top", "anyOf": vec![by_anchor; 4]}), deep),
+            (deep, json!({"a": 1})),
+            (json!({"$ref": "#"}), json!({})),
             (
-                json!({"items": {"items": {"items": {"type": "string"}}}}),
-                json!(vec![vec![vec![1; 60]; 60]; 60]),
+                json!({"additionalProperties": {"$ref": "#"}}),
+                json!({"a": {"b": {"c": 5}}}),
             ),
-            (json!({"pattern": r"\pL{500}"}), json!("a")),
-            (json!({"patternProperties": patterns}), json!({})),
+            // Cycles that no path has whole.
+            (
+                json!({"$ref": "#/$defs/a", "$defs": {
+                    "a": {"anyOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/c"}]},
+                    "b": {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/c"}]},
+                    "c": {"anyOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/a"}]},
+                }}),
+                json!({}),
+            ),
+            // A definition may have any name, that of a keyword with data as well.
+            (
+                json!({"$ref": "#/$defs/const", "$defs": {"const": {"not": {"$ref": "#"}}}}),
+                json!({}),
+            ),
+            (
+                json!({"$ref": "#a", "$defs": {"const": {"$anchor": "a", "not": {"$ref": "#a"}}}}),
+                json!({}),
+            ),
+            (
+                json!({"$schema": draft_4, "definitions": {"a": {"id": "#a", "not": {"$ref": "#a"}}}}),
+                json!({}),
+            ),
+            (json!({"$recursiveRef": "#"}), json!({})),
             (
                 json!({"properties": {"a": {"$id": "other", "$ref": "#"}}}),
                 json!({"a": 1}),
@@ -179,6 +193,13 @@ mod tests {
                 json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}),
                 json!({}),
             ),
+            (
+                json!({"items": {"enum": (0..1000).collect::<Vec<u32>>()}}),
+                json!(vec![1; 20_000]),
+            ),
+            (json!({"pattern": r"\pL{500}"}), json!("a")),
+            (json!({"pattern": r"\cA\pL{500}"}), json!("a")),
+            (json!({"patternProperties": patterns}), json!({})),
         ] {
             let started = std::time::Instant::now();
             let refused = faults(&schema, &document, 10);
@@ -191,8 +212,12 @@ mod tests {
             (0..500).map(|n| (format!("key{n}"), json!(n))).collect();
         let schema = json!({"$id": "gpud:x", "properties": many, "additionalProperties": false});
         assert_eq!(faults(&schema, &document.into(), 10), Ok(vec![]));
-        let named = json!({"$defs": {"a": {"$anchor": "short", "maxLength": 2}}, "$ref": "#short"});
+        let named = json!({"$defs": {"a/b": {"maxLength": 2}}, "$ref": "#/$defs/a~1b"});
         assert_eq!(pointers(&named, &json!("long")), [""]);
+        // As deep as one may be, on a thread's stack.
+        let deep = chain(30, 1);
+        assert_eq!(faults(&deep, &json!("text"), 10), Ok(vec![]));
+        assert_eq!(pointers(&deep, &json!(1)), [""]);
     }
 
     #[test]

@@ -1,104 +1,148 @@
 //! Bounds what a validation costs before it is done: the schema is a plugin's, and a few references to references take longer
 //! than anybody waits.
+//!
+//! All of the schema's document counts, whatever it means, and what a reference leads to counts where the reference is. So a
+//! schema is a tree, each node of which judges a part of the value once at most.
 
 use std::collections::HashMap;
 
 use regex::RegexBuilder;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// Most pairs of a schema and a value that are judged.
-const MAX_STEPS: u64 = 100_000;
-/// Most schemas that wait for another one.
-const MAX_DEPTH: u32 = 100;
+/// Most parts of a schema, references replaced by what they lead to.
+const MAX_SIZE: u64 = 100_000;
+/// Most of them one in another.
+const MAX_DEPTH: u32 = 128;
+/// Most of them times the parts of the value.
+const MAX_STEPS: u64 = 10_000_000;
 /// Most patterns of a schema.
 const MAX_PATTERNS: usize = 100;
 /// Largest pattern, compiled, bytes.
 const MAX_PATTERN: usize = 256 << 10;
 
-/// Keywords with schemas that judge the same value.
-const OF_SAME_VALUE: [&str; 9] = [
-    "allOf",
-    "anyOf",
-    "dependencies",
-    "dependentSchemas",
-    "else",
-    "if",
-    "not",
-    "oneOf",
-    "then",
+/// Keywords of references and of names for them that have no bound that is simple to see.
+const REFUSED: [&str; 5] = [
+    "$anchor",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$recursiveAnchor",
+    "$recursiveRef",
 ];
-/// Keywords with schemas that can judge each part of a value.
-const OF_PARTS: [&str; 10] = [
-    "additionalItems",
-    "additionalProperties",
-    "contains",
-    "contentSchema",
-    "items",
-    "patternProperties",
-    "prefixItems",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-/// Keywords with the address of a schema that judges the same value.
-const REFERENCES: [&str; 3] = ["$dynamicRef", "$recursiveRef", "$ref"];
-/// Keywords with names of a schema, by which others refer to it.
-const ANCHORS: [&str; 2] = ["$anchor", "$dynamicAnchor"];
-/// Keywords with values, in which nothing is a keyword.
-const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
-/// The keyword with the address of a document.
-const ADDRESS: &str = "$id";
+/// In the address of the first draft, whose references work in another way.
+const OLD_DRAFT: &str = "draft-04";
 
 /// Checks that a document can be validated at once.
 ///
 /// # Errors
 /// In words: it would take too long, or the schema refers to another document.
 pub fn check(schema: &Value, document: &Value) -> Result<(), String> {
-    let mut steps = Steps {
+    let mut sizes = Sizes {
         root: schema,
-        anchors: HashMap::new(),
         patterns: 0,
         known: HashMap::new(),
     };
-    steps.look_around(schema)?;
-    steps.count(schema, document, 0).map(drop)
+    let size = sizes.measure(schema, 0)?.size;
+    if size.saturating_mul(parts(document)) > MAX_STEPS {
+        return Err(format!(
+            "it would judge this in more than {MAX_STEPS} steps"
+        ));
+    }
+    Ok(())
 }
 
-struct Steps<'a> {
+/// Returns how many values a value consists of, itself included.
+fn parts(value: &Value) -> u64 {
+    let below: u64 = match value {
+        Value::Array(list) => list.iter().map(parts).sum(),
+        Value::Object(by_name) => by_name.values().map(parts).sum(),
+        _ => 0,
+    };
+    below + 1
+}
+
+/// How large a part of a schema is.
+#[derive(Clone, Copy)]
+struct Extent {
+    size: u64,
+    /// Parts one in another, itself included.
+    height: u32,
+}
+
+struct Sizes<'a> {
     root: &'a Value,
-    anchors: HashMap<&'a str, Vec<&'a Value>>,
     patterns: usize,
-    /// Steps by the addresses of a schema and a value; 0 while they are counted.
-    known: HashMap<(usize, usize), u64>,
+    /// By address; `None` while it is measured.
+    known: HashMap<usize, Option<Extent>>,
 }
 
-impl<'a> Steps<'a> {
-    /// Finds anchors, and looks at patterns and addresses.
-    fn look_around(&mut self, schema: &'a Value) -> Result<(), String> {
-        let Value::Object(keywords) = schema else {
-            let list = schema.as_array().into_iter().flatten();
-            return list.into_iter().try_for_each(|one| self.look_around(one));
-        };
-        for (keyword, value) in keywords {
-            let keyword = keyword.as_str();
-            match value.as_str() {
-                Some(name) if ANCHORS.contains(&keyword) => {
-                    self.anchors.entry(name).or_default().push(schema);
-                }
-                Some(address) if keyword == ADDRESS => match address.strip_prefix('#') {
-                    Some(name) => self.anchors.entry(name).or_default().push(schema),
-                    None if std::ptr::eq(schema, self.root) => {}
-                    None => return Err(format!("{address}: a document in the document")),
-                },
-                Some(pattern) if keyword == "pattern" => self.look_at_pattern(pattern)?,
-                Some(_) => {}
-                None if DATA.contains(&keyword) => {}
-                None => self.look_around(value)?,
+impl<'a> Sizes<'a> {
+    fn measure(&mut self, part: &'a Value, depth: u32) -> Result<Extent, String> {
+        let address = std::ptr::from_ref(part).addr();
+        let extent = match self.known.get(&address) {
+            Some(Some(extent)) => *extent,
+            Some(None) => return Err("it refers to itself".to_owned()),
+            None => {
+                self.known.insert(address, None);
+                let extent = self.add_up(part, depth)?;
+                self.known.insert(address, Some(extent));
+                extent
             }
-            if let ("patternProperties", Some(by_pattern)) = (keyword, value.as_object()) {
-                by_pattern
-                    .keys()
-                    .try_for_each(|pattern| self.look_at_pattern(pattern))?;
+        };
+        if depth + extent.height > MAX_DEPTH {
+            return Err(format!("its schemas are more than {MAX_DEPTH} deep"));
+        }
+        match extent.size > MAX_SIZE {
+            true => Err(format!("it is larger than {MAX_SIZE} parts")),
+            false => Ok(extent),
+        }
+    }
+
+    fn add_up(&mut self, part: &'a Value, depth: u32) -> Result<Extent, String> {
+        let mut extent = Extent { size: 1, height: 1 };
+        if depth >= MAX_DEPTH {
+            return Ok(extent);
+        }
+        let mut below: Vec<&Value> = match part {
+            Value::Array(list) => list.iter().collect(),
+            Value::Object(keywords) => {
+                self.look_at(part, keywords)?;
+                let target = self.target(keywords.get("$ref"))?;
+                keywords.values().chain(target).collect()
+            }
+            _ => Vec::new(),
+        };
+        while let Some(one) = below.pop() {
+            let one = self.measure(one, depth + 1)?;
+            extent.size = extent.size.saturating_add(one.size);
+            extent.height = extent.height.max(one.height + 1);
+        }
+        Ok(extent)
+    }
+
+    /// Refuses what has no simple bound, and looks at patterns.
+    fn look_at(
+        &mut self,
+        part: &Value,
+        keywords: &serde_json::Map<String, Value>,
+    ) -> Result<(), String> {
+        for (keyword, value) in keywords {
+            match (keyword.as_str(), value) {
+                ("pattern", Value::String(pattern)) => self.look_at_pattern(pattern)?,
+                ("patternProperties", Value::Object(by_pattern)) => {
+                    for pattern in by_pattern.keys() {
+                        self.look_at_pattern(pattern)?;
+                    }
+                }
+                ("$id", Value::String(_)) if !std::ptr::eq(part, self.root) => {
+                    return Err("it has an `$id` below the top".to_owned());
+                }
+                ("$schema", Value::String(draft)) if draft.contains(OLD_DRAFT) => {
+                    return Err(format!("it is of {OLD_DRAFT}"));
+                }
+                (refused, Value::String(_) | Value::Bool(_)) if REFUSED.contains(&refused) => {
+                    return Err(format!("it has a `{refused}`"));
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -110,114 +154,23 @@ impl<'a> Steps<'a> {
             return Err(format!("it has more than {MAX_PATTERNS} patterns"));
         }
         let built = RegexBuilder::new(pattern).size_limit(MAX_PATTERN).build();
-        match built {
-            Err(regex::Error::CompiledTooBig(_)) => {
-                Err(format!("the pattern {pattern:?} is too large"))
-            }
-            // Whether it is one says the validator.
-            _ => Ok(()),
-        }
+        built.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Returns an upper bound of the steps in which a schema judges a value.
-    fn count(&mut self, schema: &'a Value, value: &'a Value, depth: u32) -> Result<u64, String> {
-        let Value::Object(keywords) = schema else {
-            return Ok(1);
+    /// Returns what a reference leads to; `None` where there is nothing, which the validator says.
+    fn target(&self, reference: Option<&'a Value>) -> Result<Option<&'a Value>, String> {
+        let Some(Value::String(reference)) = reference else {
+            return Ok(None);
         };
-        let pair = (
-            std::ptr::from_ref(schema).addr(),
-            std::ptr::from_ref(value).addr(),
-        );
-        if let Some(steps) = self.known.get(&pair) {
-            return Ok((*steps).max(1));
-        }
-        if depth > MAX_DEPTH {
-            return Err(format!("its schemas are nested more than {MAX_DEPTH} deep"));
-        }
-        self.known.insert(pair, 0);
-        let mut steps: u64 = 1;
-        for (schema, value) in self.judged(keywords, value)? {
-            steps = steps.saturating_add(self.count(schema, value, depth + 1)?);
-            if steps > MAX_STEPS {
-                return Err(format!("it judges this in more than {MAX_STEPS} steps"));
+        match reference.strip_prefix('#') {
+            Some(pointer)
+                if !pointer.contains('%') && (pointer.is_empty() || pointer.starts_with('/')) =>
+            {
+                Ok(self.root.pointer(pointer))
             }
+            _ => Err(format!(
+                "{reference}: a reference is `#/…`, to a part of the same schema, without `%`"
+            )),
         }
-        self.known.insert(pair, steps);
-        Ok(steps)
-    }
-
-    /// Returns the schemas in a schema with the values that they can judge.
-    fn judged(
-        &self,
-        keywords: &'a Map<String, Value>,
-        value: &'a Value,
-    ) -> Result<Vec<(&'a Value, &'a Value)>, String> {
-        let mut judged = Vec::new();
-        for (keyword, schemas) in keywords {
-            let keyword = keyword.as_str();
-            if keyword == "properties" {
-                let by_name = schemas.as_object().into_iter().flatten();
-                judged
-                    .extend(by_name.filter_map(|(name, schema)| Some((schema, value.get(name)?))));
-            } else if OF_SAME_VALUE.contains(&keyword) {
-                judged.extend(all(schemas).map(|schema| (schema, value)));
-            } else if OF_PARTS.contains(&keyword) {
-                let parts = parts(value);
-                judged.extend(all(schemas).flat_map(|schema| {
-                    let parts = parts.iter();
-                    parts.map(move |part| (schema, *part))
-                }));
-            } else if REFERENCES.contains(&keyword) {
-                let found = self.find(schemas.as_str().unwrap_or_default())?;
-                judged.extend(found.into_iter().map(|schema| (schema, value)));
-            }
-            if judged.len() as u64 > MAX_STEPS {
-                return Err(format!("it judges this in more than {MAX_STEPS} steps"));
-            }
-        }
-        Ok(judged)
-    }
-
-    /// Returns the schemas that a reference can mean; none where there is none, which the validator says.
-    fn find(&self, reference: &str) -> Result<Vec<&'a Value>, String> {
-        let own = self.root.get(ADDRESS).and_then(Value::as_str);
-        let own = own.map(|address| address.trim_end_matches('#'));
-        let local = own.and_then(|address| reference.strip_prefix(address));
-        let local = local.unwrap_or(reference);
-        let Some(name) = local.strip_prefix('#') else {
-            return match local.is_empty() {
-                true => Ok(vec![self.root]),
-                false => Err(format!("{reference}: no other document is read")),
-            };
-        };
-        if name.is_empty() {
-            return Ok(vec![self.root]);
-        }
-        if !name.starts_with('/') {
-            return Ok(self.anchors.get(name).cloned().unwrap_or_default());
-        }
-        if name.contains('%') {
-            return Err(format!("{reference}: write it without `%`"));
-        }
-        Ok(self.root.pointer(name).into_iter().collect())
-    }
-}
-
-/// Returns a schema, or those of a list or an object.
-fn all(schemas: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
-    match schemas {
-        Value::Array(list) => Box::new(list.iter()),
-        // A schema, or schemas by name: one of the two has no such keywords.
-        Value::Object(by_name) => Box::new(std::iter::once(schemas).chain(by_name.values())),
-        _ => Box::new(std::iter::empty()),
-    }
-}
-
-/// Returns the parts of a value.
-fn parts(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::Array(list) => list.iter().collect(),
-        Value::Object(by_name) => by_name.values().collect(),
-        _ => Vec::new(),
     }
 }
