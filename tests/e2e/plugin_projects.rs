@@ -27,7 +27,7 @@ fn ok(folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// One test: a pack of a Rust plugin uses the crates that are built for the plugin, which takes a minute.
+/// One test: a pack of a Rust plugin uses the crates that are built for the plugin, which takes longest.
 #[test]
 fn a_new_rust_plugin_and_a_new_pack_build_test_and_run_at_once() {
     let home = tempfile::tempdir().unwrap();
