@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 
 fn main() -> ExitCode {
     share_heaps();
+    privileges::lift_limit_of_files();
     privileges::forget_foreign_files(|zone| TimeZone::posix(zone).is_ok());
     let (mut systemd, problem) = notify::take_from_environment();
     let mut invocation = match cli::parse(env::args_os()) {

@@ -65,7 +65,9 @@ fn a_release_compiles_nothing() {
     let release = Changed::new();
     let program = release.with(&release.archive);
     let data = tempfile::tempdir().unwrap();
-    let daemon = start(&program, data.path()).ready();
+    let daemon = start(&program, data.path())
+        .environment("WASMTIME_BACKTRACE_DETAILS", "1")
+        .ready();
     assert_eq!(compiled(&daemon), 0, "{}", daemon.log());
     assert_eq!(daemon.state("cpu")["health"], "Healthy");
     drop(daemon);

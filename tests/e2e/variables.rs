@@ -51,7 +51,7 @@ const FILES: [(&str, &[&str]); 29] = [
     ),
     (
         "node/src/privileges.rs",
-        &["HOSTALIASES", "LOCALDOMAIN", "TZ", "TZDIR"],
+        &["HOSTALIASES", "LOCALDOMAIN", "RESOLV_", "TZ", "TZDIR"],
     ),
     ("node/src/process/child.rs", &[]),
     ("node/src/process/environment.rs", &[]),

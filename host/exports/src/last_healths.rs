@@ -10,7 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Health, Subject, own_files::check_regular, spool};
+use crate::{
+    Health, Subject,
+    own_files::{check_own, make_folder, own},
+    spool,
+};
 
 /// Name of the file in the folder of spools.
 const FILE: &str = "last-healths.json";
@@ -83,7 +87,7 @@ impl LastHealths {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
-        spool::make_folder(folder)?;
+        make_folder(folder)?;
         let temporary = folder.join(TEMPORARY);
         let mut file = spool::create(&temporary)?;
         file.write_all(&serde_json::to_vec(&self.healths)?)?;
@@ -96,8 +100,8 @@ impl LastHealths {
 
 fn read(folder: &Path) -> Option<BTreeMap<String, String>> {
     let path = folder.join(FILE);
-    check_regular(&path).ok()?;
-    let file = fs::OpenOptions::new().read(true).open(path).ok()?;
+    check_own(&path).ok()?;
+    let file = own().read(true).open(path).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()

@@ -2,13 +2,13 @@
 
 use std::{
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::{Component, Path, PathBuf},
 };
 
 use rustix::{
     io::Errno,
-    process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior},
+    process::{DumpableBehavior, Gid, Resource, Rlimit, Uid, set_dumpable_behavior, setrlimit},
     thread::{
         CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
         remove_capability_from_bounding_set, set_capabilities, set_no_new_privs, set_thread_groups,
@@ -24,6 +24,8 @@ const THREADS: &str = "/proc/self/task";
 const ALIASES: &str = "HOSTALIASES";
 /// Names the domain in which the C library looks up such names, in place of the machine's own (resolv.conf(5)).
 const DOMAIN: &str = "LOCALDOMAIN";
+/// How variables begin that replace settings and the file of the C library's resolver (host.conf(5)).
+const RESOLVER: &str = "RESOLV_";
 /// Names a time zone, by a rule or by the file that has it (tzset(3)).
 const ZONE: &str = "TZ";
 /// Names the folder with the files of time zones.
@@ -87,9 +89,15 @@ pub fn forget_foreign_files(is_rule: fn(&str) -> bool) {
         return;
     }
     let opener = Opener::of_command();
-    let foreign = [ALIASES, DOMAIN, ZONE, ZONES].into_iter().filter(|name| {
-        env::var_os(name).is_some_and(|value| !is_trusted_value(name, &value, opener, is_rule))
-    });
+    let foreign: Vec<OsString> = env::vars_os()
+        .filter(|(name, value)| {
+            let name = name.to_string_lossy();
+            let is_used = [ALIASES, DOMAIN, ZONE, ZONES].contains(&&*name);
+            (is_used || name.starts_with(RESOLVER))
+                && !is_trusted_value(&name, value, opener, is_rule)
+        })
+        .map(|(name, _)| name)
+        .collect();
     for name in foreign {
         // SAFETY: called before any other thread is started, as the caller promises.
         unsafe { env::remove_var(name) };
@@ -137,6 +145,17 @@ fn is_trusted_file(file: &Path, opener: Opener) -> bool {
             .any(|top| path.starts_with(top))
     };
     file.is_absolute() && opener.open(file).is_ok() && !file.canonicalize().is_ok_and(of_kernel)
+}
+
+/// Lifts the limit on the size of files that root has from the user who became root: beyond it the kernel ends a process that
+/// writes a log or a database.
+pub fn lift_limit_of_files() {
+    let none = Rlimit {
+        current: None,
+        maximum: None,
+    };
+    // Without the right to lift it, the limit is the system's.
+    let _ = setrlimit(Resource::Fsize, none);
 }
 
 /// Names `user` in the environment, as a log-in does, and takes out folders that are the former user's. Call this before any

@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -281,7 +281,7 @@ impl Packs {
             .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
         let written = self.write(pack, &unfinished).and_then(|()| {
             if let Some(parent) = place.parent() {
-                fs::create_dir_all(parent)?;
+                make_folders(parent)?;
             }
             // A version that is installed again is written again: its files may have been damaged.
             if place.exists() {
@@ -303,13 +303,13 @@ impl Packs {
     }
 
     fn write(&self, pack: &Pack, folder: &Path) -> io::Result<()> {
-        fs::create_dir(folder)?;
+        make_folders(folder)?;
         for (path, content) in pack.all_files() {
             let to = folder.join(path);
             if let Some(parent) = to.parent() {
-                fs::create_dir_all(parent)?;
+                make_folders(parent)?;
             }
-            let mut file = fs::File::create_new(&to)?;
+            let mut file = new_file(&to)?;
             file.write_all(&content)?;
             file.sync_all()?;
             to.parent().map_or(Ok(()), sync_folder)?;
@@ -321,7 +321,7 @@ impl Packs {
         let beside = self
             .folder
             .join(format!("{UNFINISHED}{}", uuid::Uuid::new_v4()));
-        let mut file = fs::File::create_new(&beside)?;
+        let mut file = new_file(&beside)?;
         let written = file
             .write_all(text.as_bytes())
             .and_then(|()| file.sync_all())
@@ -364,6 +364,23 @@ fn text(record: &Record, below: &str) -> serde_json::Result<String> {
         serde_json::to_string(record)?,
         serde_json::to_string_pretty(&entries)?
     ))
+}
+
+/// Makes folders that others cannot change, whatever the umask of the command is.
+fn make_folders(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(path)
+}
+
+/// Makes such a file, where there is none.
+fn new_file(path: &Path) -> io::Result<fs::File> {
+    fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(path)
 }
 
 /// Removes a folder or a file that nobody needs any more. What cannot be removed now is removed by the next

@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+    WasmBacktraceDetails,
 };
 
 /// Instances alive at once. A semaphore of the same size limits the use of the pool.
@@ -91,6 +92,8 @@ fn config(target: &str, v2: bool) -> wasmtime::Result<Config> {
         .cranelift_opt_level(OptLevel::Speed)
         // A trap's backtrace names functions; the places in them would take a seventh of the code's size.
         .generate_address_map(false)
+        // Not as WASMTIME_BACKTRACE_DETAILS says, with which code from the gpud binary would not fit.
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .async_stack_size(STACK)
         .max_wasm_stack(WASM_STACK)
         .memory_reservation(RESERVATION)

@@ -21,12 +21,24 @@ const TELLING: usize = 8;
 const SCHEMES: [&str; 3] = ["Bearer", BASIC, "Token"];
 /// The scheme whose second word is a user and a password, in base64.
 const BASIC: &str = "Basic";
+/// The words that are shown in the place of all, where no word is without a doubt.
+const NOT_SHOWN: &str = "(the answer is not shown, since a secret of plain words was sent)";
+/// What stands between words.
+const SEPARATORS: &str = "\"'`{}[](),:;<>=|";
+/// What is shown for what is no plain word.
+const LEFT_OUT: &str = "…";
+/// Most letters of a word.
+const LONGEST_WORD: usize = 24;
 /// The words that are shown in the place of those that repeat a part.
 const IN_PLACE: &str = "(the answer repeats what was sent, so it is not shown)";
 
 /// Parts of a request that nobody but its receiver may see; `None` if they are not known.
 #[derive(Clone)]
-pub struct Confidential(Option<Vec<String>>);
+pub struct Confidential {
+    parts: Option<Vec<String>>,
+    /// Whether only plain words of an answer are shown: a page can repeat a request in any writing.
+    plain: bool,
+}
 
 /// Without the parts.
 impl std::fmt::Debug for Confidential {
@@ -53,25 +65,88 @@ impl Confidential {
     /// Returns secrets that are sent in another way.
     pub fn of_secrets<'a>(secrets: impl IntoIterator<Item = &'a SecretValue>) -> Self {
         let words = secrets.into_iter().map(|secret| secret.expose().to_owned());
-        Self(Some(words.filter(|word| word.len() >= SHORTEST).collect()))
+        Self {
+            parts: Some(words.filter(|word| word.len() >= SHORTEST).collect()),
+            plain: false,
+        }
     }
 
     fn read(request: &RequestBuilder, parts: impl Fn(&Request) -> Vec<String>) -> Self {
         let request = request.try_clone().and_then(|request| request.build().ok());
-        Self(request.as_ref().map(parts))
-    }
-
-    /// Returns the words of an answer, or others in their place if they repeat a part.
-    pub fn hide(&self, words: String) -> String {
-        let repeats = self.0.as_ref().is_none_or(|parts| {
-            let mut parts = parts.iter();
-            parts.any(|part| tells(&words, part))
-        });
-        match repeats && !words.is_empty() {
-            true => IN_PLACE.to_owned(),
-            false => words,
+        Self {
+            parts: request.as_ref().map(parts),
+            plain: true,
         }
     }
+
+    /// Returns the words of an answer, or others in their place if they repeat a part. Of the answer to a request with such parts
+    /// only plain words are left.
+    pub fn hide(&self, words: String) -> String {
+        if words.is_empty() {
+            return words;
+        }
+        let Some(parts) = &self.parts else {
+            return IN_PLACE.to_owned();
+        };
+        if parts.iter().any(|part| tells(&words, part)) {
+            return IN_PLACE.to_owned();
+        }
+        if !self.plain || parts.is_empty() {
+            return words;
+        }
+        // In another order or a few letters at a time, such a one is words as well.
+        match parts
+            .iter()
+            .any(|part| part.len() >= TELLING && is_plain(part))
+        {
+            true => NOT_SHOWN.to_owned(),
+            false => plain_words(&words),
+        }
+    }
+}
+
+/// Returns a text with `…` in place of all that is no plain word: no number, nothing of mixed letters and digits, nothing escaped.
+fn plain_words(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let is_separator = |c: char| c.is_ascii_whitespace() || SEPARATORS.contains(c);
+    for piece in text.split_inclusive(is_separator) {
+        let word = piece.trim_end_matches(is_separator);
+        let rest = piece.get(word.len()..).unwrap_or_default();
+        if word.is_empty() || is_plain(word.trim_matches(['.', '!', '?'])) {
+            shown.push_str(word);
+        } else if !shown.trim_end().ends_with(LEFT_OUT) {
+            shown.push_str(LEFT_OUT);
+        } else if rest.trim().is_empty() {
+            continue;
+        }
+        shown.push_str(rest);
+    }
+    shown
+}
+
+/// Returns whether a word is one of a language, or a name made of such: `gpu_events`, `InvalidArgument`, `/v1` is none.
+fn is_plain(word: &str) -> bool {
+    word.split(['-', '_', '.', '/']).all(|part| {
+        let is_letters = part.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let rest = part.get(1..).unwrap_or_default();
+        let is_one_case = |part: &str| {
+            part.bytes().all(|byte| byte.is_ascii_lowercase())
+                || part.bytes().all(|byte| byte.is_ascii_uppercase())
+        };
+        is_letters
+            && part.len() <= LONGEST_WORD
+            && match part.len() {
+                0 => true,
+                1 => ["a", "A", "I"].contains(&part),
+                _ => is_one_case(part) || is_one_case(rest) || is_joined(part),
+            }
+    })
+}
+
+/// Returns whether a name is of words that begin with a capital: `SignatureDoesNotMatch`.
+fn is_joined(name: &str) -> bool {
+    let mut words = name.split(|c: char| c.is_ascii_uppercase());
+    words.next().is_some_and(str::is_empty) && words.all(|rest| rest.len() >= 2)
 }
 
 /// Returns whether words have enough of a part to tell it.
@@ -162,7 +237,7 @@ mod tests {
 
     fn request(url: &str) -> Request {
         let mut request = Request::new(Method::POST, Url::parse(url).unwrap());
-        let mut token = HeaderValue::from_static("Bearer open-sesame");
+        let mut token = HeaderValue::from_static("Bearer 0pen-sesame");
         token.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, token);
         let plain = HeaderValue::from_static("cluster-17");
@@ -173,7 +248,10 @@ mod tests {
     fn all(request: &Request) -> Confidential {
         let mut parts = secret_headers(request);
         parts.extend(parts_of_address(request));
-        Confidential(Some(parts))
+        Confidential {
+            parts: Some(parts),
+            plain: true,
+        }
     }
 
     #[test]
@@ -184,9 +262,9 @@ mod tests {
         for words in [
             "Cannot POST /services/T00000001/B2",
             "no route Xy7Zq9Lm2Pw4",
-            "token=s%2F3cret is unknown, authorization: Bearer open-sesame",
+            "token=s%2F3cret is unknown, authorization: Bearer 0pen-sesame",
             "\"s/3cret\" is unknown",
-            "authorization: bearer open-sesame",
+            "authorization: bearer 0pen-sesame",
         ] {
             assert_eq!(confidential.hide(words.to_owned()), IN_PLACE, "{words}");
         }
@@ -195,7 +273,7 @@ mod tests {
             "no such services",
             "invalid token",
             "Bearer wanted",
-            "cluster-17?",
+            "the signature: SignatureDoesNotMatch, of (gpu_events).",
         ] {
             assert_eq!(confidential.hide(words.to_owned()), words);
         }
@@ -208,7 +286,10 @@ mod tests {
             let mut value = HeaderValue::try_from(secret).unwrap();
             value.set_sensitive(true);
             request.headers_mut().insert(AUTHORIZATION, value);
-            Confidential(Some(secret_headers(&request)))
+            Confidential {
+                parts: Some(secret_headers(&request)),
+                plain: true,
+            }
         };
         for (secret, words) in [
             (
@@ -249,18 +330,45 @@ mod tests {
                 "{secret}: {words}"
             );
         }
-        for (secret, words) in [
-            ("Bearer ab+Cd/EfGhIj0123==", "the token is unknown"),
+        for (secret, words, shown) in [
+            (
+                "Bearer ab+Cd/EfGhIj0123==",
+                "the token is unknown",
+                "the token is unknown",
+            ),
             (
                 "correct-horse-battery-staple",
                 "the password is not correct",
+                NOT_SHOWN,
             ),
             (
                 "Basic YWxpY2U6b3Blbi1zZXNhbWU=",
                 "basic credentials are wrong",
+                NOT_SHOWN,
             ),
         ] {
-            assert_eq!(token(secret).hide(words.to_owned()), words);
+            assert_eq!(token(secret).hide(words.to_owned()), shown);
+        }
+    }
+
+    #[test]
+    fn a_secret_in_a_writing_of_its_own_is_left_out() {
+        let confidential = all(&request("https://chat.example/"));
+        for (words, shown) in [
+            ("token b3Blbi1zZXNhbWU= is unknown", "token …= is unknown"),
+            ("token 6f70656e2d is unknown", "token … is unknown"),
+            ("%6f%70%65%6e%2d is unknown", "… is unknown"),
+            ("<p>&#111;&#112;&#101;</p>", "<…>…;…;…;<…>"),
+            (r#"{"token":"\u006f\u0070"}"#, r#"{"token":"…"}"#),
+            ("o\0p\0e\0n\0", "…"),
+            ("o p e n a", "… a"),
+            ("no 111 112 101", "no … "),
+            (
+                "quota of 5 GB, see https://h.example/x?y",
+                "quota of … GB, see https:…",
+            ),
+        ] {
+            assert_eq!(confidential.hide(words.to_owned()), shown, "{words}");
         }
     }
 
@@ -269,13 +377,16 @@ mod tests {
         let confidential = all(&request(
             "https://alerts.example/alertmanager/api/v2/alerts",
         ));
-        let words = "no handler for /alertmanager/api/v2/alerts";
+        let words = "no handler for /alertmanager/api/alerts";
         assert_eq!(confidential.hide(words.to_owned()), words);
     }
 
     #[test]
     fn nothing_is_shown_where_the_request_is_not_known() {
-        let confidential = Confidential(None);
+        let confidential = Confidential {
+            parts: None,
+            plain: true,
+        };
         assert_eq!(confidential.hide("x".to_owned()), IN_PLACE);
         assert_eq!(confidential.hide(String::new()), "");
     }

@@ -14,14 +14,16 @@ mod tests;
 
 use std::{
     collections::VecDeque,
-    fs::{self, DirBuilder, File},
+    fs::{self, File},
     io::{self, Seek as _, SeekFrom, Write as _},
-    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use crate::Record;
+use crate::{
+    Record,
+    own_files::{check_folder, make_folder, own},
+};
 pub use position::Position;
 use segment::Segment;
 
@@ -37,13 +39,6 @@ pub struct SpoolError {
     folder: PathBuf,
     what: &'static str,
     source: io::Error,
-}
-
-/// Makes a folder, and those above it, that only gpud's user can read.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder.create(folder)
 }
 
 /// Makes or empties a file that only gpud's user can read.
@@ -90,7 +85,14 @@ impl Spool {
             what: "opened",
             source,
         };
-        make_folder(folder).map_err(wrong)?;
+        // The folder of all spools, which is made with the first of them.
+        match folder.parent().map(check_folder) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(wrong(error));
+            }
+            _ => make_folder(folder).map_err(wrong)?,
+        }
+
         let noted = position::read(folder).unwrap_or_default();
         let numbers = segment::list(folder).map_err(wrong)?;
         let highest = numbers.last().copied().unwrap_or(0);
@@ -205,10 +207,7 @@ impl Spool {
         let number = self.next_number;
         self.writer = Some(segment::create(&segment::path(&self.folder, number), true)?);
         // So that the file's name survives a loss of power, too.
-        fs::OpenOptions::new()
-            .read(true)
-            .open(&self.folder)?
-            .sync_all()?;
+        own().read(true).open(&self.folder)?.sync_all()?;
         self.next_number += 1;
         if self.segments.is_empty() {
             self.delivered = Position {

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::own_files::check_regular;
+use crate::own_files::{check_own, own};
 
 /// Name of the file.
 pub const FILE: &str = "delivered";
@@ -26,8 +26,8 @@ pub struct Position {
 /// Reads the position. `None` where there is none, or it makes no sense: then everything is delivered once more.
 pub fn read(folder: &Path) -> Option<Position> {
     let path = folder.join(FILE);
-    check_regular(&path).ok()?;
-    let file = fs::OpenOptions::new().read(true).open(path).ok()?;
+    check_own(&path).ok()?;
+    let file = own().read(true).open(path).ok()?;
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     let (segment, offset) = text.strip_suffix('\n')?.split_once(' ')?;

@@ -1,14 +1,16 @@
 //! The files of a spool.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read as _, Seek as _, SeekFrom},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use super::line::{self, MAX_LINE};
-use crate::{Record, own_files::check_regular};
+use crate::{
+    Record,
+    own_files::{check_own, own},
+};
 
 /// The end of the names of files.
 const SUFFIX: &str = ".spool";
@@ -46,13 +48,8 @@ pub fn path(folder: &Path, number: u64) -> PathBuf {
 
 /// Makes a file that only gpud's user can read. With `replace` one that is there is emptied.
 pub fn create(path: &Path, replace: bool) -> io::Result<File> {
-    check_regular(path)?;
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(replace)
-        .mode(0o600)
-        .open(path)
+    check_own(path)?;
+    own().write(true).create(true).truncate(replace).open(path)
 }
 
 /// Lists the numbers of the files, ascending.
@@ -73,12 +70,9 @@ pub fn list(folder: &Path) -> io::Result<Vec<u64>> {
 /// that are no records is set aside, and its good lines are put into a new one of the same number.
 pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<OpenedSegment> {
     let path = path(folder, number);
-    check_regular(&path)?;
+    check_own(&path)?;
     let mut bytes = Vec::new();
-    OpenOptions::new()
-        .read(true)
-        .open(&path)?
-        .read_to_end(&mut bytes)?;
+    own().read(true).open(&path)?.read_to_end(&mut bytes)?;
     let found = line::scan(&bytes);
     // A position that is not between two lines is not to be trusted.
     let is_boundary = from == 0 || found.good.iter().any(|line| line.1 == from);
@@ -152,8 +146,8 @@ pub type Lines = Vec<(Option<Record>, u64)>;
 /// Reads at most `max` lines from `offset`. A line that is no record has `None`: the disk changed it since it was written.
 pub fn read(folder: &Path, segment: &Segment, offset: u64, max: usize) -> io::Result<Lines> {
     let path = path(folder, segment.number);
-    check_regular(&path)?;
-    let mut file = OpenOptions::new().read(true).open(path)?;
+    check_own(&path)?;
+    let mut file = own().read(true).open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     let size = segment.bytes.saturating_sub(offset);
     let mut bytes = Vec::new();
