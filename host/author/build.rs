@@ -5,8 +5,11 @@
 use std::{env, fs, io::Write as _, path::PathBuf};
 
 use anyhow::{Context as _, Result};
-use flate2::{Compression, write::DeflateEncoder};
+use lzma_rust2::{XzOptions, XzWriter};
 use xtask::templates;
+
+/// How hard the compressor tries, of 9.
+const PRESET: u32 = 6;
 
 fn main() -> Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?)
@@ -20,7 +23,7 @@ fn main() -> Result<()> {
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut embedded = String::from("&[\n");
-    let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
+    let mut packed = XzWriter::new(Vec::new(), XzOptions::with_preset(PRESET))?;
     for file in templates::all(&workspace)? {
         let templates::File {
             language,
@@ -38,6 +41,6 @@ fn main() -> Result<()> {
     }
     embedded.push_str("]\n");
     fs::write(out.join("templates.rs"), embedded)?;
-    fs::write(out.join("templates.deflate"), packed.finish()?)?;
+    fs::write(out.join("templates.xz"), packed.finish()?)?;
     Ok(())
 }

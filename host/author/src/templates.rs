@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use flate2::read::DeflateDecoder;
+use lzma_rust2::XzReader;
 
 use crate::VERSION;
 
@@ -16,7 +16,10 @@ const GPUD: &str = "{{gpud}}";
 /// Laid down by the build script: language, path, length of the content, whether placeholders are filled in.
 const EMBEDDED: &[(&str, &str, usize, bool)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 /// The contents one after the other, compressed: the SDKs of all languages are in them, and few machines use any.
-const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/templates.deflate"));
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/templates.xz"));
+
+/// Most memory of the decoder, KiB.
+const MAX_DECODER: u32 = 64 << 10;
 
 /// A file of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +68,8 @@ pub(crate) fn files_for(language: &str, name: &str, version: &str) -> Vec<Templa
 /// The contents of all files. Only a damaged binary has fewer.
 fn contents() -> Vec<u8> {
     let mut contents = Vec::new();
-    if let Err(error) = DeflateDecoder::new(PACKED).read_to_end(&mut contents) {
+    let mut reader = XzReader::new_mem_limit(PACKED, false, MAX_DECODER);
+    if let Err(error) = reader.read_to_end(&mut contents) {
         tracing::error!("the templates in gpud's binary are damaged ({error}); install gpud again");
     }
     contents
