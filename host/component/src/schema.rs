@@ -185,6 +185,20 @@ mod tests {
                 json!({}),
             ),
             (json!({"$recursiveRef": "#"}), json!({})),
+            // Numbers that one reader of pointers takes, and another does not.
+            (
+                json!({"$ref": "#/$defs/c/01", "$defs": {"c": [{}, {"not": {"$ref": "#/$defs/c/01"}}]}}),
+                json!({}),
+            ),
+            (
+                json!({"$ref": "#/$defs/c/+1", "$defs": {"c": [{}, {"not": {"$ref": "#/$defs/c/+1"}}]}}),
+                json!({}),
+            ),
+            (json!({"format": "regex"}), json!("(a)")),
+            (
+                json!({"allOf": vec![json!({"pattern": "a"}); 100], "$defs": vec![1; 10_000]}),
+                json!("a".repeat(200_000)),
+            ),
             (
                 json!({"properties": {"a": {"$id": "other", "$ref": "#"}}}),
                 json!({"a": 1}),

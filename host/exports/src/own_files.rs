@@ -12,6 +12,8 @@ use std::{
 
 /// Permissions of group and others.
 const OTHERS: u32 = 0o077;
+/// Those with which they change something.
+const OTHERS_WRITE: u32 = 0o022;
 /// What a link in the last part of a path is: refused.
 const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
@@ -19,13 +21,19 @@ const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] for anything else than a regular file, a link included; [`io::ErrorKind::PermissionDenied`]
-/// for a file of another user.
+/// for a file of another user, or one that others could change.
 pub fn check_own(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(facts) if !facts.is_file() => Err(wrong(
             io::ErrorKind::InvalidInput,
             path,
             "is not a regular file",
+        )),
+        // One that others could change, or that has another name, may hold records of theirs.
+        Ok(facts) if facts.mode() & OTHERS_WRITE != 0 || facts.nlink() > 1 => Err(wrong(
+            io::ErrorKind::PermissionDenied,
+            path,
+            "could be changed by others, or has a second name; move it away",
         )),
         Ok(facts) => check_owner(path, &facts),
         Err(_) => Ok(()),
@@ -108,6 +116,14 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         }
         assert!(own().write(true).open(at("link")).is_err());
+        fs::write(at("open"), "x").unwrap();
+        fs::set_permissions(at("open"), Permissions::from_mode(0o666)).unwrap();
+        fs::write(at("first"), "x").unwrap();
+        fs::hard_link(at("first"), at("second")).unwrap();
+        for other in [at("open"), at("second")] {
+            let error = check_own(&other).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        }
         if lchown(at("file"), Some(4242), None).is_ok() {
             let error = check_own(&at("file")).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     node::{
         system::euid,
-        trusted::{self, Opener, OwnFolder, TrustError},
+        trusted::{self, ClosedEntry, Opener, OwnFolder, TrustError},
     },
     server::TOKEN_FILE,
 };
@@ -56,7 +56,25 @@ pub fn close(folder: &Path) -> Result<(), TrustError> {
             return Ok(());
         }
     };
+    let token = files.iter().find(|entry| entry.name == TOKEN_FILE);
+    if token.is_some_and(ClosedEntry::could_be_changed) {
+        let file = own.path().join(TOKEN_FILE);
+        match std::fs::remove_file(&file) {
+            Ok(()) => tracing::warn!(
+                file = %file.display(),
+                "other users could have written the token: it is removed, and a new one is made where one is needed"
+            ),
+            Err(problem) => {
+                let read_only = problem.kind() == std::io::ErrorKind::ReadOnlyFilesystem;
+                tracing::warn!(
+                    read_only,
+                    "other users could have written the token: {problem}"
+                );
+            }
+        }
+    }
     if own.was_open().is_some() || !files.is_empty() {
+        let files: Vec<&str> = files.iter().map(|entry| entry.name.as_str()).collect();
         let mode = own.was_open().map(|mode| format!("{mode:03o}"));
         tracing::warn!(
             folder = %own.path().display(),

@@ -15,6 +15,8 @@ const MAX_SIZE: u64 = 100_000;
 const MAX_DEPTH: u32 = 128;
 /// Most of them times the parts of the value.
 const MAX_STEPS: u64 = 10_000_000;
+/// Bytes of a text that count as a part.
+const PART_OF_TEXT: usize = 64;
 /// Most patterns of a schema.
 const MAX_PATTERNS: usize = 100;
 /// Largest pattern, compiled, bytes.
@@ -50,11 +52,12 @@ pub fn check(schema: &Value, document: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns how many values a value consists of, itself included.
+/// Returns how many values a value consists of, itself included. A long text counts as many.
 fn parts(value: &Value) -> u64 {
     let below: u64 = match value {
         Value::Array(list) => list.iter().map(parts).sum(),
         Value::Object(by_name) => by_name.values().map(parts).sum(),
+        Value::String(text) => (text.len() / PART_OF_TEXT) as u64,
         _ => 0,
     };
     below + 1
@@ -133,6 +136,9 @@ impl<'a> Sizes<'a> {
                         self.look_at_pattern(pattern)?;
                     }
                 }
+                ("format", Value::String(format)) if format == "regex" => {
+                    return Err("it asks for the format `regex`".to_owned());
+                }
                 ("$id", Value::String(_)) if !std::ptr::eq(part, self.root) => {
                     return Err("it has an `$id` below the top".to_owned());
                 }
@@ -157,7 +163,7 @@ impl<'a> Sizes<'a> {
         built.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Returns what a reference leads to; `None` where there is nothing, which the validator says.
+    /// Returns what a reference leads to.
     fn target(&self, reference: Option<&'a Value>) -> Result<Option<&'a Value>, String> {
         let Some(Value::String(reference)) = reference else {
             return Ok(None);
@@ -166,7 +172,11 @@ impl<'a> Sizes<'a> {
             Some(pointer)
                 if !pointer.contains('%') && (pointer.is_empty() || pointer.starts_with('/')) =>
             {
-                Ok(self.root.pointer(pointer))
+                let target = self.root.pointer(pointer);
+                // The validator may find something there, by rules of its own.
+                target
+                    .map(Some)
+                    .ok_or_else(|| format!("{reference}: there is nothing"))
             }
             _ => Err(format!(
                 "{reference}: a reference is `#/…`, to a part of the same schema, without `%`"

@@ -36,8 +36,6 @@ const IN_PLACE: &str = "(the answer repeats what was sent, so it is not shown)";
 #[derive(Clone)]
 pub struct Confidential {
     parts: Option<Vec<String>>,
-    /// Whether only plain words of an answer are shown: a page can repeat a request in any writing.
-    plain: bool,
 }
 
 /// Without the parts.
@@ -67,7 +65,6 @@ impl Confidential {
         let words = secrets.into_iter().map(|secret| secret.expose().to_owned());
         Self {
             parts: Some(words.filter(|word| word.len() >= SHORTEST).collect()),
-            plain: false,
         }
     }
 
@@ -75,7 +72,6 @@ impl Confidential {
         let request = request.try_clone().and_then(|request| request.build().ok());
         Self {
             parts: request.as_ref().map(parts),
-            plain: true,
         }
     }
 
@@ -91,7 +87,7 @@ impl Confidential {
         if parts.iter().any(|part| tells(&words, part)) {
             return IN_PLACE.to_owned();
         }
-        if !self.plain || parts.is_empty() {
+        if parts.is_empty() {
             return words;
         }
         // In another order or a few letters at a time, such a one is words as well.
@@ -248,10 +244,7 @@ mod tests {
     fn all(request: &Request) -> Confidential {
         let mut parts = secret_headers(request);
         parts.extend(parts_of_address(request));
-        Confidential {
-            parts: Some(parts),
-            plain: true,
-        }
+        Confidential { parts: Some(parts) }
     }
 
     #[test]
@@ -288,7 +281,6 @@ mod tests {
             request.headers_mut().insert(AUTHORIZATION, value);
             Confidential {
                 parts: Some(secret_headers(&request)),
-                plain: true,
             }
         };
         for (secret, words) in [
@@ -383,10 +375,7 @@ mod tests {
 
     #[test]
     fn nothing_is_shown_where_the_request_is_not_known() {
-        let confidential = Confidential {
-            parts: None,
-            plain: true,
-        };
+        let confidential = Confidential { parts: None };
         assert_eq!(confidential.hide("x".to_owned()), IN_PLACE);
         assert_eq!(confidential.hide(String::new()), "");
     }

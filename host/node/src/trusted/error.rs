@@ -99,11 +99,15 @@ impl fmt::Display for Refusal {
         write!(f, "{asked} is not trusted: {kind} {part} ")?;
         match self.wrong {
             TrustProblem::Owner(owner) => {
-                let option = if *kind == "link" { "-h " } else { "" };
-                write!(
-                    f,
-                    "belongs to user {owner}; check its content, then `chown {option}{us} {part}`, or use a copy in a folder of {us}"
-                )
+                write!(f, "belongs to user {owner}; ")?;
+                match *kind {
+                    // Whose a link is says nothing of what it leads to.
+                    "link" => write!(f, "remove it, or name what it leads to"),
+                    _ => write!(
+                        f,
+                        "check its content, then `chown {us} {part}`, or use a copy in a folder of {us}"
+                    ),
+                }
             }
             TrustProblem::Mode(mode) => write!(
                 f,

@@ -33,12 +33,12 @@ mod walk;
 use std::{
     fs::File,
     io::{self, Read as _},
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{FileType, Mode, OFlags, Stat, fstat, openat},
+    fs::{FileType, FsWord, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, openat},
     io::Errno,
 };
 
@@ -49,12 +49,15 @@ pub use environment::{check_certificates, inherited, search_path, temporary_fold
 pub use error::{Refusal, TrustError, TrustProblem};
 pub use inputs::input;
 pub use make::{make_file, make_folder, open_mode};
-pub use own::{OwnFolder, close_files};
+pub use own::{ClosedEntry, OwnFolder, close_files};
 pub use project::{ProjectError, check_above_project, check_project};
 
 use super::local_file;
 use rules::Rules;
 use walk::{Entry, WalkEnd, WalkGoal, walk};
+
+/// File systems of the kernel's (linux/magic.h): procfs, sysfs, debugfs, tracefs.
+const KERNEL_FILE_SYSTEMS: [FsWord; 4] = [PROC_SUPER_MAGIC, 0x6265_6572, 0x6462_6720, 0x7472_6163];
 
 /// Opens files for one kind of caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +114,10 @@ impl Opener {
             return Err(wrong(not_regular()));
         }
         self.rules.judge_file(path, &entry.path, &facts)?;
-        Ok(file)
+        match is_of_kernel(&file) {
+            true => Err(wrong(of_kernel())),
+            false => Ok(file),
+        }
     }
 
     /// Reads a whole regular file of up to `max` bytes, once.
@@ -135,6 +141,9 @@ impl Opener {
             return facts.is_dir().then_some(()).ok_or_else(not_folder);
         }
         match walk(path, self.rules, WalkGoal::FOLDER)? {
+            WalkEnd::Folder { handle, .. } if is_of_kernel(&handle) => {
+                Err(TrustError::io(path, of_kernel()))
+            }
             WalkEnd::Folder {
                 path: found, facts, ..
             } => self.rules.judge_listed(path, &found, &facts),
@@ -273,6 +282,17 @@ pub fn open_socket(path: &Path) -> Result<OwnedFd, TrustError> {
             "not a socket",
         ))),
     }
+}
+
+/// Returns whether a file or folder is one of the kernel's own. They are root's, and some never end, or take what they give
+/// away from others: `/proc/kmsg`.
+fn is_of_kernel(handle: impl AsFd) -> bool {
+    fstatfs(handle).is_ok_and(|facts| KERNEL_FILE_SYSTEMS.contains(&facts.f_type))
+}
+
+fn of_kernel() -> io::Error {
+    let text = "a file of the kernel's, which may never end";
+    io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
 /// Reads what an open file holds, within a bound.

@@ -10,13 +10,15 @@ use std::{
 use rustix::fs::{Dir, FileType, Mode, OFlags, fchmod, fstat, openat};
 
 use super::{
-    TrustError, read_from,
+    TrustError, TrustProblem, read_from,
     rules::Rules,
     walk::{WalkEnd, WalkGoal, walk},
 };
 
 /// Permissions of group and others.
 const OTHERS: u32 = 0o077;
+/// Those with which they change something.
+const OTHERS_WRITE: u32 = 0o022;
 
 /// A folder that belongs to this process's user alone, held open.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ impl OwnFolder {
         };
         let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
         if !rules.is_own(&facts) {
-            let wrong = super::TrustProblem::Owner(facts.st_uid);
+            let wrong = TrustProblem::Owner(facts.st_uid);
             return Err(rules.refuse(path, &found, &facts, wrong));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -100,7 +102,7 @@ impl OwnFolder {
         self.was
     }
 
-    /// Opens a regular file in it for reading: no link, and nobody's but root's and our own.
+    /// Opens a regular file in it for reading: no link, no second name, and nobody's but root's and our own.
     ///
     /// # Errors
     /// [`TrustError`].
@@ -114,6 +116,10 @@ impl OwnFolder {
             return Err(TrustError::io(&path, super::not_regular()));
         }
         self.rules.judge_file(&path, &path, &facts)?;
+        if facts.st_nlink > 1 {
+            let wrong = TrustProblem::HardLinks;
+            return Err(self.rules.refuse(&path, &path, &facts, wrong));
+        }
         Ok(File::from(file))
     }
 
@@ -127,15 +133,32 @@ impl OwnFolder {
     }
 }
 
+/// What is in a folder of gpud's own, and was open to others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosedEntry {
+    /// Its name.
+    pub name: String,
+    /// The permissions that it had.
+    pub mode: u32,
+}
+
+impl ClosedEntry {
+    /// Whether others could change it, so that its content may be theirs.
+    pub fn could_be_changed(&self) -> bool {
+        self.mode & OTHERS_WRITE != 0
+    }
+}
+
 /// Closes to others what is directly in a folder of gpud's own: files and folders lose every permission of group and others.
-/// Links, pipes and what belongs to another user stay as they are. Gives the names of what was open.
+/// Links, pipes, what belongs to another user, and second names that others could have given to a file from elsewhere, stay as
+/// they are: closed, such a file would look like gpud's own. Gives what was open, by name.
 ///
 /// # Errors
-/// The folder cannot be listed; or a file that gpud itself reads (`is_ours`) belongs to another user.
+/// The folder cannot be listed; or a file that gpud itself reads (`is_ours`) belongs to another user, or is such a second name.
 pub fn close_files(
     folder: &OwnFolder,
     is_ours: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, TrustError> {
+) -> Result<Vec<ClosedEntry>, TrustError> {
     let failed = |error: rustix::io::Errno| TrustError::io(&folder.path, error.into());
     let mut closed = Vec::new();
     for entry in Dir::read_from(&folder.handle).map_err(failed)? {
@@ -161,6 +184,14 @@ pub fn close_files(
             folder.rules.judge_owner(&folder.path, &path, &facts)?;
         }
         let kind = FileType::from_raw_mode(facts.st_mode);
+        let was = folder.was.unwrap_or_default() | facts.st_mode;
+        if kind == FileType::RegularFile && facts.st_nlink > 1 && was & OTHERS_WRITE != 0 {
+            if is_ours(&shown) {
+                let wrong = TrustProblem::HardLinks;
+                return Err(folder.rules.refuse(&folder.path, &path, &facts, wrong));
+            }
+            continue;
+        }
         let is_plain = matches!(kind, FileType::RegularFile | FileType::Directory);
         let mode = facts.st_mode & 0o777;
         if !is_plain || mode & OTHERS == 0 || !folder.rules.is_own(&facts) {
@@ -169,9 +200,9 @@ pub fn close_files(
         let opened = openat(&folder.handle, name, flags, Mode::empty());
         let changed = opened.and_then(|opened| fchmod(opened, Mode::from_raw_mode(mode & !OTHERS)));
         if changed.is_ok() {
-            closed.push(shown);
+            closed.push(ClosedEntry { name: shown, mode });
         }
     }
-    closed.sort();
+    closed.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(closed)
 }

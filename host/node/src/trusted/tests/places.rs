@@ -68,8 +68,26 @@ fn a_folder_of_our_own_is_closed_and_its_files_are_ours() {
     assert!(own.read("link", 100).is_err());
     mode(&file, 0o666);
     assert!(own.open_file("file").unwrap_err().is_refusal());
-    assert_eq!(close_files(&own, |_| true).unwrap(), ["file"]);
+    let closed = close_files(&own, |_| true).unwrap();
+    let expected = ClosedEntry {
+        name: "file".to_owned(),
+        mode: 0o666,
+    };
+    assert!(expected.could_be_changed());
+    assert_eq!(closed, [expected]);
     own.open_file("file").unwrap();
+    // A file from elsewhere, which its other name tells, is not made to look like one of gpud's own.
+    let elsewhere = place.file("elsewhere");
+    mode(&elsewhere, 0o666);
+    fs::hard_link(&elsewhere, path.join("second")).unwrap();
+    assert!(close_files(&own, |_| true).unwrap_err().is_refusal());
+    assert_eq!(close_files(&own, |_| false).unwrap(), []);
+    assert_eq!(bits(&elsewhere), 0o666);
+    mode(&elsewhere, 0o600);
+    assert!(own.open_file("second").unwrap_err().is_refusal());
+    mode(&path, 0o777);
+    let own = OwnFolder::open_unlinked(&path).unwrap();
+    assert!(close_files(&own, |_| true).unwrap_err().is_refusal());
     let link = place.path("to-own");
     symlink(&path, &link).unwrap();
     assert_eq!(OwnFolder::open(&link).unwrap().path(), path);
