@@ -42,7 +42,8 @@ fn choose(flag: Option<PathBuf>, shared: bool, home: Option<PathBuf>) -> Option<
 /// A folder that cannot be made or read is no error here: the daemon then runs from memory.
 ///
 /// # Errors
-/// Somebody else could change it, or owns a file in it that gpud is about to use.
+/// Somebody else could change it, or owns a file in it that gpud is about to use; or a token that others could have written
+/// cannot be removed.
 pub fn close(folder: &Path) -> Result<(), TrustError> {
     let closed = OwnFolder::open(folder).and_then(|own| {
         let files = trusted::close_files(&own, is_ours)?;
@@ -59,19 +60,15 @@ pub fn close(folder: &Path) -> Result<(), TrustError> {
     let token = files.iter().find(|entry| entry.name == TOKEN_FILE);
     if token.is_some_and(ClosedEntry::could_be_changed) {
         let file = own.path().join(TOKEN_FILE);
-        match std::fs::remove_file(&file) {
-            Ok(()) => tracing::warn!(
-                file = %file.display(),
-                "other users could have written the token: it is removed, and a new one is made where one is needed"
-            ),
-            Err(problem) => {
-                let read_only = problem.kind() == std::io::ErrorKind::ReadOnlyFilesystem;
-                tracing::warn!(
-                    read_only,
-                    "other users could have written the token: {problem}"
-                );
-            }
-        }
+        // Nobody is to get in with a token that may be theirs.
+        std::fs::remove_file(&file).map_err(|source| TrustError::Io {
+            path: file.clone(),
+            source,
+        })?;
+        tracing::warn!(
+            file = %file.display(),
+            "other users could have written the token: it is removed, and a new one is made where one is needed"
+        );
     }
     if own.was_open().is_some() || !files.is_empty() {
         let files: Vec<&str> = files.iter().map(|entry| entry.name.as_str()).collect();

@@ -22,9 +22,16 @@ fn an_open_folder_is_closed_with_what_is_in_it() {
         fs::set_permissions(data.join(name), Permissions::from_mode(0o664)).unwrap();
     }
     close(&data).unwrap();
-    for name in ["gpud.state", "gpud.state-wal", "gpud.lock", "token", "else"] {
+    for name in ["gpud.state", "gpud.state-wal", "gpud.lock", "else"] {
         assert_eq!(mode(&data.join(name)), 0o600, "{name}");
     }
+    // A token that others could write may be theirs; one that they could only read is closed.
+    let token = data.join("token");
+    assert!(!token.exists());
+    fs::write(&token, "").unwrap();
+    fs::set_permissions(&token, Permissions::from_mode(0o644)).unwrap();
+    close(&data).unwrap();
+    assert_eq!(mode(&token), 0o600);
     assert_eq!((mode(&data), mode(&data.join("packs"))), (0o700, 0o700));
 }
 
