@@ -26,6 +26,7 @@ const MAX_CODE: usize = 64;
 const STATUS: &str = "status code: ";
 /// What it has before the body of an answer without one.
 const RESPONSE: &str = "error response";
+
 /// A bucket that objects are written to.
 pub struct Bucket {
     settings: BucketSettings,
@@ -80,7 +81,7 @@ impl Bucket {
         let body = PutPayload::from(object.body.clone());
         let put = store.put_opts(&path, body, options).await;
         put.map(drop).map_err(|error| {
-            let said = self.confidential().hide(brief(&chain(&error)));
+            let said = brief(&chain(&error), &self.confidential());
             let hint = hint(&said);
             let said = shortened(&said);
             let target = self.settings.shown();
@@ -183,8 +184,8 @@ fn chain(error: &object_store::Error) -> String {
 }
 
 /// Returns an error with the server's code in place of its document, which would leave no room for more, and can repeat the
-/// request with a session's token that only the library knows.
-fn brief(said: &str) -> String {
+/// request with a session's token that only the library knows. What is not the library's own is shown as `confidential` lets it.
+fn brief(said: &str, confidential: &Confidential) -> String {
     let code = said
         .split_once("<Code>")
         .and_then(|(_, rest)| rest.split_once("</Code>"));
@@ -198,9 +199,11 @@ fn brief(said: &str) -> String {
     // A refusal in an answer of success.
     let answered = || Some(said.split_once(RESPONSE)?.0.to_owned() + RESPONSE);
     match (status.or_else(answered), code) {
-        (Some(answer), Some(code)) => format!("{answer}: {code}"),
+        (Some(answer), Some(code)) => {
+            format!("{answer}: {}", confidential.hide(code.to_owned()))
+        }
         (Some(answer), None) => answer,
-        (None, _) => said.to_owned(),
+        (None, _) => confidential.hide(said.to_owned()),
     }
 }
 
@@ -227,17 +230,19 @@ fn hint(said: &str) -> &'static str {
 mod tests {
     use super::*;
 
+    fn confidential() -> Confidential {
+        Confidential::of_secrets([&SecretValue::new("8Kq2Zt7Lm4Xw")])
+    }
+
     #[test]
     fn a_servers_document_is_its_code() {
-        let said = "PUT http://h/b/k - status code: 403 Forbidden: <?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code></Error>";
-        let brief_said = brief(said);
-        assert_eq!(
-            brief_said,
-            "PUT http://h/b/k - status code: 403 Forbidden: SignatureDoesNotMatch"
-        );
-        assert_eq!(hint(&brief_said), "; look at the export's credentials");
-        assert_eq!(brief("error sending request"), "error sending request");
+        let confidential = confidential();
         for (answer, is_shown_as) in [
+            (
+                "PUT http://h/b/k=1 - status code: 403 Forbidden: <?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code></Error>",
+                "PUT http://h/b/k=1 - status code: 403 Forbidden: SignatureDoesNotMatch",
+            ),
+            ("error sending request", "error sending request"),
             (
                 "x status code: 502 Bad Gateway: token ab",
                 "x status code: 502 Bad Gateway",
@@ -252,8 +257,31 @@ mod tests {
                 "Server returned error response: SlowDown",
             ),
         ] {
-            assert_eq!(brief(answer), is_shown_as);
+            assert_eq!(brief(answer, &confidential), is_shown_as);
         }
-        assert!(hint("404 Not Found: NoSuchBucket").contains("make the bucket"));
+    }
+
+    #[test]
+    fn a_code_that_repeats_a_secret_is_not_shown() {
+        for code in ["8Kq2Zt7Lm4Xw", "x8kq2zt7lm4xw", "8Kq2", "wX4mL7tZ2qK8"] {
+            let answer = format!("x status code: 403 Forbidden: <Code>{code}</Code>");
+            let shown = brief(&answer, &confidential());
+            assert!(shown.starts_with("x status code: 403 Forbidden: "));
+            assert!(!shown.contains(code), "{shown}");
+        }
+    }
+
+    #[test]
+    fn advice_follows_from_the_status_or_the_code() {
+        for (said, advice) in [
+            (
+                "x status code: 403 Forbidden",
+                "look at the export's credentials",
+            ),
+            ("SignatureDoesNotMatch", "look at the export's credentials"),
+            ("404 Not Found: NoSuchBucket", "make the bucket"),
+        ] {
+            assert!(hint(said).contains(advice), "{said}");
+        }
     }
 }

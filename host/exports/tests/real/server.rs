@@ -106,7 +106,11 @@ impl Server {
 }
 
 /// Waits until something is there.
-pub async fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+pub async fn eventually<T>(look: impl FnMut() -> Option<T>) -> T {
+    patiently(look).await.unwrap()
+}
+
+async fn patiently<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let found = tokio::time::timeout(PATIENCE, async {
         loop {
             if let Some(found) = look() {
@@ -115,7 +119,7 @@ pub async fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
-    found.await.unwrap()
+    found.await.ok()
 }
 
 /// A port on which nobody listens.
@@ -194,11 +198,14 @@ impl Bench {
 
     /// Waits until the export's state says this.
     pub async fn says(&self, name: &str, text: &str) -> String {
-        eventually(|| {
+        let mut said = String::new();
+        let found = patiently(|| {
             let (_, reason) = self.view(name).verdict(self.now.load(Ordering::SeqCst));
+            said.clone_from(&reason);
             reason.contains(text).then_some(reason)
         })
-        .await
+        .await;
+        found.unwrap_or_else(|| panic!("{name} does not say {text:?} but {said:?}"))
     }
 }
 
