@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     Health, Subject,
-    own_files::{check_own, make_folder, own},
+    own_files::{check_own, make_folder, open_options},
     spool,
 };
 
@@ -101,7 +101,7 @@ impl LastHealths {
 fn read(folder: &Path) -> Option<BTreeMap<String, String>> {
     let path = folder.join(FILE);
     check_own(&path).ok()?;
-    let file = own().read(true).open(path).ok()?;
+    let file = open_options().read(true).open(path).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()

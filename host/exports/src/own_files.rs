@@ -41,7 +41,7 @@ pub fn check_own(path: &Path) -> io::Result<()> {
 }
 
 /// Returns options to open a file of gpud's own with, which new ones are made with the permissions of.
-pub fn own() -> OpenOptions {
+pub fn open_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600).custom_flags(NO_LINK);
     options
@@ -115,7 +115,7 @@ mod tests {
             let error = check_own(&other).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         }
-        assert!(own().write(true).open(at("link")).is_err());
+        assert!(open_options().write(true).open(at("link")).is_err());
         fs::write(at("open"), "x").unwrap();
         fs::set_permissions(at("open"), Permissions::from_mode(0o666)).unwrap();
         fs::write(at("first"), "x").unwrap();

@@ -22,7 +22,7 @@ use std::{
 
 use crate::{
     Record,
-    own_files::{check_folder, make_folder, own},
+    own_files::{check_folder, make_folder, open_options},
 };
 pub use position::Position;
 use segment::Segment;
@@ -207,7 +207,7 @@ impl Spool {
         let number = self.next_number;
         self.writer = Some(segment::create(&segment::path(&self.folder, number), true)?);
         // So that the file's name survives a loss of power, too.
-        own().read(true).open(&self.folder)?.sync_all()?;
+        open_options().read(true).open(&self.folder)?.sync_all()?;
         self.next_number += 1;
         if self.segments.is_empty() {
             self.delivered = Position {

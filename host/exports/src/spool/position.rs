@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::own_files::{check_own, own};
+use crate::own_files::{check_own, open_options};
 
 /// Name of the file.
 pub const FILE: &str = "delivered";
@@ -27,7 +27,7 @@ pub struct Position {
 pub fn read(folder: &Path) -> Option<Position> {
     let path = folder.join(FILE);
     check_own(&path).ok()?;
-    let file = own().read(true).open(path).ok()?;
+    let file = open_options().read(true).open(path).ok()?;
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
     let (segment, offset) = text.strip_suffix('\n')?.split_once(' ')?;

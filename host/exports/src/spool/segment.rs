@@ -9,7 +9,7 @@ use std::{
 use super::line::{self, MAX_LINE};
 use crate::{
     Record,
-    own_files::{check_own, own},
+    own_files::{check_own, open_options},
 };
 
 /// The end of the names of files.
@@ -49,7 +49,11 @@ pub fn path(folder: &Path, number: u64) -> PathBuf {
 /// Makes a file that only gpud's user can read. With `replace` one that is there is emptied.
 pub fn create(path: &Path, replace: bool) -> io::Result<File> {
     check_own(path)?;
-    own().write(true).create(true).truncate(replace).open(path)
+    open_options()
+        .write(true)
+        .create(true)
+        .truncate(replace)
+        .open(path)
 }
 
 /// Lists the numbers of the files, ascending.
@@ -72,7 +76,10 @@ pub fn open(folder: &Path, number: u64, from: u64) -> io::Result<OpenedSegment> 
     let path = path(folder, number);
     check_own(&path)?;
     let mut bytes = Vec::new();
-    own().read(true).open(&path)?.read_to_end(&mut bytes)?;
+    open_options()
+        .read(true)
+        .open(&path)?
+        .read_to_end(&mut bytes)?;
     let found = line::scan(&bytes);
     // A position that is not between two lines is not to be trusted.
     let is_boundary = from == 0 || found.good.iter().any(|line| line.1 == from);
@@ -147,7 +154,7 @@ pub type Lines = Vec<(Option<Record>, u64)>;
 pub fn read(folder: &Path, segment: &Segment, offset: u64, max: usize) -> io::Result<Lines> {
     let path = path(folder, segment.number);
     check_own(&path)?;
-    let mut file = own().read(true).open(path)?;
+    let mut file = open_options().read(true).open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     let size = segment.bytes.saturating_sub(offset);
     let mut bytes = Vec::new();
