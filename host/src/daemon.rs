@@ -36,7 +36,7 @@ use crate::{
 /// Longest that checks under way may take to stop.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 /// Folder of compiled code inside the data folder.
-const CACHE_FOLDER: &str = "cache";
+pub const CACHE_FOLDER: &str = "cache";
 
 /// The options of a daemon.
 pub struct Options {

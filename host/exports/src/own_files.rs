@@ -14,6 +14,8 @@ use std::{
 const OTHERS: u32 = 0o077;
 /// Those with which they change something.
 const OTHERS_WRITE: u32 = 0o022;
+/// In such a folder others cannot rename or remove what is not theirs.
+const STICKY: u32 = 0o1000;
 /// What a link in the last part of a path is: refused.
 const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
@@ -50,7 +52,7 @@ pub fn open_options() -> OpenOptions {
 /// Makes a folder of gpud's own, and those above it, and closes it to others.
 ///
 /// # Errors
-/// The system's; it is a link, or of another user.
+/// The system's; it is a link, or of another user, or others could write to it.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
@@ -76,7 +78,15 @@ pub fn check_folder(folder: &Path) -> io::Result<Metadata> {
         ));
     }
     check_owner(folder, &facts)?;
-    Ok(facts)
+    // Others could have put the records of another export here.
+    match facts.mode() & OTHERS_WRITE != 0 && facts.mode() & STICKY == 0 {
+        true => Err(wrong(
+            io::ErrorKind::PermissionDenied,
+            folder,
+            "could be changed by others; move it away",
+        )),
+        false => Ok(facts),
+    }
 }
 
 fn check_owner(path: &Path, facts: &Metadata) -> io::Result<()> {
@@ -135,7 +145,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let at = |name: &str| data.path().join(name);
         fs::create_dir(at("open")).unwrap();
-        fs::set_permissions(at("open"), Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(at("open"), Permissions::from_mode(0o755)).unwrap();
         for folder in [at("open"), at("new/one")] {
             make_folder(&folder).unwrap();
             assert_eq!(check_folder(&folder).unwrap().mode() & 0o777, 0o700);
@@ -143,6 +153,8 @@ mod tests {
         symlink(at("open"), at("link")).unwrap();
         assert!(make_folder(&at("link")).is_err());
         assert!(check_folder(&at("none")).is_err());
+        fs::set_permissions(at("open"), Permissions::from_mode(0o720)).unwrap();
+        assert!(make_folder(&at("open")).is_err());
         if lchown(at("open"), Some(4242), None).is_ok() {
             assert!(make_folder(&at("open")).is_err());
         }

@@ -132,7 +132,7 @@ impl BoundSocket {
                 path: path.to_owned(),
                 folder: refusal.part,
             },
-            error @ TrustError::Io { .. } => system(error.into()),
+            error => system(error.into()),
         };
         trusted::make_folder(parent, FOLDER_MODE).map_err(exposed)?;
         Opener::of_daemon().check_folder(parent).map_err(exposed)?;

@@ -102,7 +102,7 @@ async fn connect_unix(what: &str, socket: &Path) -> Result<UnixStream, SourceErr
         .map_err(|error| SourceError::Other(format!("{what}: {error}")))?;
     let handle = opened.map_err(|error| match error {
         TrustError::Io { source, .. } => SourceError::from_io(what, &source),
-        refused @ TrustError::Refused(_) => SourceError::Denied(format!("{what}: {refused}")),
+        refused => SourceError::Denied(format!("{what}: {refused}")),
     })?;
     // The socket that was looked at, whatever has its name by now.
     UnixStream::connect(format!("/proc/self/fd/{}", handle.as_raw_fd()))

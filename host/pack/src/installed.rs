@@ -19,7 +19,7 @@ use super::{Manifest, Pack, PackRefusal, beyond, signature::Signer};
 use crate::node::trusted::{self, Opener, OwnFolder};
 
 /// The folder of packs inside the data folder.
-const FOLDER: &str = "packs";
+pub const FOLDER: &str = "packs";
 /// Where a version is written before it has its name.
 const UNFINISHED: &str = ".unfinished-";
 /// Before the record in a spec.

@@ -26,6 +26,7 @@ pub mod oci;
 pub mod signature;
 
 pub use content::{Pack, SIGNATURE_FILE, hex};
+pub use installed::FOLDER as PACKS_FOLDER;
 pub use manifest::{Manifest, Needs, PackPlugin, beyond};
 
 use content::SUMS_FILE;

@@ -35,4 +35,5 @@ mod trouble;
 pub mod wasm;
 pub mod watch;
 
+pub use retained::FOLDER as VERSIONS_FOLDER;
 pub use set::{Plugins, RegisterError};

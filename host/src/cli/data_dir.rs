@@ -1,21 +1,54 @@
 //! Which folder holds the state file when several could, and how the daemon closes it to others.
 
 use std::{
-    env,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
 use crate::{
+    daemon::CACHE_FOLDER,
+    exports::SPOOL_FOLDER,
     node::{
         system::euid,
-        trusted::{self, ClosedEntry, Opener, OwnFolder, TrustError},
+        trusted::{self, ClosedEntries, Opener, OwnFolder, SetAside, TrustError},
     },
+    pack::PACKS_FOLDER,
+    plugins::VERSIONS_FOLDER,
     server::TOKEN_FILE,
+    store::{FolderLock, LOCK_FILE, STATE_FILE, StoreError},
 };
 
 const SHARED: &str = "/var/lib";
 /// The folder of a daemon that root runs.
 pub const SHARED_DATA_DIR: &str = "/var/lib/gpud";
+
+/// What the daemon uses in it beside `gpud.*`.
+const USED: [&str; 5] = [
+    TOKEN_FILE,
+    PACKS_FOLDER,
+    CACHE_FOLDER,
+    VERSIONS_FOLDER,
+    SPOOL_FOLDER,
+];
+
+/// Why the daemon does not start with a data folder.
+#[derive(Debug, thiserror::Error)]
+pub enum CloseError {
+    /// Another user could change it, or what others could have changed cannot be set aside.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// Another gpud uses it.
+    #[error(transparent)]
+    Used(#[from] StoreError),
+    /// A file that others could open cannot be made anew.
+    #[error("other users could open {}, and it cannot be removed: {source}; remove it", file.display())]
+    Remove {
+        /// The file.
+        file: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
 
 /// The folder that was asked for, else `/var/lib/gpud` for root, else `~/.gpud`. Nothing is created.
 ///
@@ -37,46 +70,46 @@ fn choose(flag: Option<PathBuf>, shared: bool, home: Option<PathBuf>) -> Option<
 }
 
 /// Closes the data folder to everybody but gpud's user, makes it if it is missing, and says in the log what was open. A user who
-/// can read it knows everything that gpud knows, and one who can open a file in it can hold a lock that gpud needs.
+/// can read it knows everything that gpud knows, and one who can open a file in it can hold a lock that gpud needs. What others
+/// could have changed is set aside.
 ///
-/// A folder that cannot be made or read is no error here: the daemon then runs from memory.
+/// A folder that cannot be made or read is no error here: the daemon then runs from memory. Nothing is done while another gpud
+/// uses the folder.
 ///
 /// # Errors
-/// Somebody else could change it, or owns a file in it that gpud is about to use; or a token that others could have written
-/// cannot be removed.
-pub fn close(folder: &Path) -> Result<(), TrustError> {
+/// Somebody else could change it, or could have changed something in it that cannot be set aside; or another gpud uses it.
+pub fn close(folder: &Path) -> Result<(), CloseError> {
+    FolderLock::check_free(folder)?;
     let closed = OwnFolder::open(folder).and_then(|own| {
-        let files = trusted::close_files(&own, is_ours)?;
-        Ok((own, files))
+        let entries = trusted::close_entries(&own, group)?;
+        Ok((own, entries))
     });
-    let (own, files) = match closed {
+    let (own, ClosedEntries { closed, set_aside }) = match closed {
         Ok(closed) => closed,
-        Err(refused) if refused.is_refusal() => return Err(refused),
+        Err(refused) if refused.is_refusal() => return Err(refused.into()),
         Err(problem) => {
             tracing::warn!("the data folder cannot be closed to others: {problem}");
             return Ok(());
         }
     };
-    let token = files.iter().find(|entry| entry.name == TOKEN_FILE);
-    if token.is_some_and(ClosedEntry::could_be_changed) {
-        let file = own.path().join(TOKEN_FILE);
-        // Nobody is to get in with a token that may be theirs.
-        std::fs::remove_file(&file).map_err(|source| TrustError::Io {
-            path: file.clone(),
-            source,
-        })?;
-        tracing::warn!(
-            file = %file.display(),
-            "other users could have written the token: it is removed, and a new one is made where one is needed"
+    // Who has one of these open can stop gpud with a lock, or end it: SQLite maps its shared memory. Both are made anew.
+    for name in closed.iter().filter(|name| is_shared(name)) {
+        let file = own.path().join(name);
+        fs::remove_file(&file).map_err(|source| CloseError::Remove { file, source })?;
+    }
+    if let Some(SetAside { folder, names }) = set_aside {
+        tracing::error!(
+            set_aside = %folder.display(),
+            ?names,
+            "other users could have changed files in the data folder: they may be theirs and are set aside"
         );
     }
-    if own.was_open().is_some() || !files.is_empty() {
-        let files: Vec<&str> = files.iter().map(|entry| entry.name.as_str()).collect();
+    if own.was_open().is_some() || !closed.is_empty() {
         let mode = own.was_open().map(|mode| format!("{mode:03o}"));
         tracing::warn!(
             folder = %own.path().display(),
             mode,
-            ?files,
+            files = ?closed,
             "the data folder was open to other users and is closed now; a process that has a file of it open keeps it open"
         );
     }
@@ -97,9 +130,18 @@ pub fn check(folder: &Path) -> Result<(), TrustError> {
     }
 }
 
-/// Whether the daemon itself reads what has this name in its data folder.
-fn is_ours(name: &str) -> bool {
-    name.starts_with("gpud.") || name == TOKEN_FILE
+/// The entries of the data folder that the daemon itself uses, each with what it belongs to: the database is several files.
+fn group(name: &str) -> Option<String> {
+    if name.starts_with(STATE_FILE) {
+        return Some(STATE_FILE.to_owned());
+    }
+    let is_ours = name.starts_with("gpud.") || USED.contains(&name);
+    is_ours.then(|| name.to_owned())
+}
+
+/// Whether all processes that use the database open this file, and nothing that lasts is in it.
+fn is_shared(name: &str) -> bool {
+    name == LOCK_FILE || name.strip_prefix(STATE_FILE) == Some("-shm")
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Folder of the spools inside the data folder.
-const SPOOL_FOLDER: &str = "exports";
+pub const SPOOL_FOLDER: &str = "exports";
 /// How gpud names itself to servers.
 pub const USER_AGENT: &str = concat!("gpud/", env!("CARGO_PKG_VERSION"));
 

@@ -223,6 +223,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
          PRAGMA journal_size_limit = {WAL_LIMIT};"
     ))?;
     keep_plans(&conn)?;
+    forbid_code(&conn)?;
     conn.set_prepared_statement_cache_capacity(32);
     Ok(conn)
 }
@@ -240,7 +241,17 @@ fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;")?;
     keep_plans(&conn)?;
+    forbid_code(&conn)?;
     Ok(conn)
+}
+
+/// A file that somebody else has made may bring statements of its own, which would run for ever or remove what was inserted. gpud
+/// has none.
+fn forbid_code(conn: &Connection) -> Result<(), StoreError> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    Ok(())
 }
 
 fn limit_size(conn: &Connection, bytes: u64) -> Result<(), StoreError> {

@@ -21,6 +21,17 @@ pub enum TrustError {
     /// Somebody else could change it.
     #[error("{0}")]
     Refused(Box<Refusal>),
+    /// Somebody else could have changed what is in gpud's own folder, and it cannot be moved out of the way.
+    #[error(
+        "other users could have changed {}, and it cannot be set aside: {source}; move it away",
+        path.display()
+    )]
+    NotSetAside {
+        /// The folder, or what is in it.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
 }
 
 /// A part of a path that another user could change.
@@ -30,7 +41,7 @@ pub struct Refusal {
     pub asked: PathBuf,
     /// The part of the path that is wrong, without links.
     pub part: PathBuf,
-    /// Its kind: `folder`, `link` or `file`.
+    /// Its kind: `folder`, `link` or `file`; `entry` if it was not looked at.
     pub kind: &'static str,
     /// The problem with it.
     pub wrong: TrustProblem,
@@ -71,7 +82,7 @@ impl TrustError {
 
     /// Whether another user could change it, as opposed to an answer of the system.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_))
+        matches!(self, Self::Refused(_) | Self::NotSetAside { .. })
     }
 }
 
@@ -79,9 +90,7 @@ impl From<TrustError> for io::Error {
     fn from(error: TrustError) -> Self {
         match error {
             TrustError::Io { source, .. } => source,
-            refused @ TrustError::Refused(_) => {
-                Self::new(io::ErrorKind::PermissionDenied, refused.to_string())
-            }
+            refused => Self::new(io::ErrorKind::PermissionDenied, refused.to_string()),
         }
     }
 }

@@ -25,6 +25,7 @@ mod parent_folders;
 mod project;
 mod rules;
 mod script;
+mod set_aside;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -49,8 +50,9 @@ pub use environment::{check_certificates, inherited, search_path, temporary_fold
 pub use error::{Refusal, TrustError, TrustProblem};
 pub use inputs::input;
 pub use make::{make_file, make_folder, open_mode};
-pub use own::{ClosedEntry, OwnFolder, close_files};
+pub use own::{ClosedEntries, OwnFolder, close_entries};
 pub use project::{ProjectError, check_above_project, check_project};
+pub use set_aside::SetAside;
 
 use super::local_file;
 use rules::Rules;

@@ -1,11 +1,14 @@
 //! File systems that a user serves (FUSE): that user decides their owners and permissions.
 
-use std::fs;
+use std::{fs, os::fd::AsFd};
 
-use rustix::fs::{Stat, major, minor};
+use rustix::{
+    fs::{AtFlags, StatxFlags, fstatfs, major, makedev, minor, statx},
+    io::Errno,
+};
 
 /// `FUSE_SUPER_MAGIC`.
-pub const FUSE: u64 = 0x6573_5546;
+const FUSE: u64 = 0x6573_5546;
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// The prefix of the types of file systems that a user can serve. Those of virtual machines' hosts (virtiofs) are
 /// others.
@@ -13,10 +16,31 @@ const TYPES: &str = "fuse";
 /// The mount option with the user that serves such a file system.
 const SERVED_BY: &str = "user_id=";
 
-/// Returns the user that serves the file system of this entry, which is one of FUSE; root for the host's. `None` if that cannot be found out.
-pub fn served_by(facts: &Stat) -> Option<u32> {
-    let mounts = fs::read_to_string(MOUNTS).ok()?;
-    find(&mounts, major(facts.st_dev), minor(facts.st_dev))
+/// Returns the number of the file system that a handle is of, without asking the file system: one of FUSE may never answer.
+///
+/// # Errors
+/// The kernel's.
+pub fn device(handle: impl AsFd) -> Result<u64, Errno> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    let facts = statx(handle, "", flags, StatxFlags::TYPE)?;
+    Ok(makedev(facts.stx_dev_major, facts.stx_dev_minor))
+}
+
+/// Returns the user that serves the file system that a handle is of; root for the kernel's and the host's. `None` if that cannot be
+/// found out. A file system in the table of mounts is not asked itself.
+///
+/// # Errors
+/// The kernel's.
+pub fn served_by(handle: impl AsFd) -> Result<Option<u32>, Errno> {
+    let device = device(&handle)?;
+    let mounts = fs::read_to_string(MOUNTS).unwrap_or_default();
+    if let Some(server) = find(&mounts, major(device), minor(device)) {
+        return Ok(Some(server));
+    }
+    // A part of a file system that has a number of its own (btrfs).
+    let system = fstatfs(handle)?;
+    let is_fuse = u64::try_from(system.f_type).is_ok_and(|kind| kind == FUSE);
+    Ok((!is_fuse).then_some(0))
 }
 
 /// Reads the table of mounts: `36 35 98:0 / /mnt rw - fuse.sshfs host: rw,user_id=1000,group_id=1000`.

@@ -208,7 +208,7 @@ fn write(mut file: &File, content: &[u8]) -> io::Result<()> {
 fn refused(error: TrustError) -> io::Error {
     let refusal = match error {
         TrustError::Refused(refusal) => refusal,
-        io @ TrustError::Io { .. } => return io.into(),
+        other => return other.into(),
     };
     let (kind, part) = (refusal.kind, refusal.part.display());
     io::Error::new(

@@ -1,24 +1,29 @@
-//! Folders of gpud's own: the data folder and the cache. Nobody else gets in.
+//! Folders of gpud's own: the data folder, the cache and that of packs. Nobody else gets in, and what others could have changed
+//! there is set aside.
 
 use std::{
+    collections::BTreeSet,
+    ffi::{CStr, CString},
     fs::File,
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, fchmod, fstat, openat};
+use rustix::{
+    fs::{FileType, Mode, OFlags, fchmod, fstat, openat},
+    io::Errno,
+};
 
 use super::{
-    TrustError, TrustProblem, read_from,
+    TrustError, TrustProblem, mounts, read_from,
     rules::Rules,
+    set_aside::{self, SetAside},
     walk::{WalkEnd, WalkGoal, walk},
 };
 
 /// Permissions of group and others.
 const OTHERS: u32 = 0o077;
-/// Those with which they change something.
-const OTHERS_WRITE: u32 = 0o022;
 
 /// A folder that belongs to this process's user alone, held open.
 #[derive(Debug)]
@@ -28,11 +33,12 @@ pub struct OwnFolder {
     rules: Rules,
     /// The permissions that it had, if others had any of them until now.
     was: Option<u32>,
+    set_aside: Option<SetAside>,
 }
 
 impl OwnFolder {
-    /// Opens a folder of gpud's own, makes it if it is missing, and closes it to others. Links on the way are followed
-    /// where they are root's or our own.
+    /// Opens a folder of gpud's own, makes it if it is missing, and closes it to others. If they could write to it, all that is in
+    /// it is set aside. Links on the way are followed where they are root's or our own.
     ///
     /// # Errors
     /// [`TrustError`]; a folder of another user is one, and so is one that cannot be closed.
@@ -67,7 +73,7 @@ impl OwnFolder {
         else {
             return Err(TrustError::io(path, io::ErrorKind::NotADirectory.into()));
         };
-        let failed = |error: rustix::io::Errno| TrustError::io(path, error.into());
+        let failed = |error: Errno| TrustError::io(path, error.into());
         if !rules.is_own(&facts) {
             let wrong = TrustProblem::Owner(facts.st_uid);
             return Err(rules.refuse(path, &found, &facts, wrong));
@@ -75,20 +81,34 @@ impl OwnFolder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = openat(&handle, ".", flags, Mode::empty()).map_err(failed)?;
         let mode = facts.st_mode & 0o777;
-        let was = (mode & OTHERS != 0).then_some(mode);
-        if was.is_some() {
-            let closed = Mode::from_raw_mode(mode & !OTHERS);
-            match fchmod(&handle, closed) {
+        let could_be_changed = set_aside::was_open(rules, &found, &handle, &facts);
+        let set_aside = match could_be_changed {
+            true => set_aside::everything(&handle, &found)?,
+            false => None,
+        };
+        let is_open = mode & OTHERS != 0;
+        if is_open && !could_be_changed {
+            match fchmod(&handle, Mode::from_raw_mode(mode & !OTHERS)) {
                 // Nobody can change a thing on such a disk, and gpud runs on it from memory.
-                Ok(()) | Err(rustix::io::Errno::ROFS) => {}
+                Ok(()) | Err(Errno::ROFS) => {}
                 Err(error) => return Err(failed(error)),
             }
+        }
+        if let Some(SetAside { folder, names }) = &set_aside {
+            tracing::error!(
+                mode = format!("{mode:03o}"),
+                set_aside = %folder.display(),
+                ?names,
+                "other users could write to {}: what was in it may be theirs and is set aside",
+                found.display()
+            );
         }
         Ok(Self {
             handle,
             path: found,
             rules,
-            was,
+            was: is_open.then_some(mode),
+            set_aside,
         })
     }
 
@@ -102,13 +122,18 @@ impl OwnFolder {
         self.was
     }
 
+    /// What was in it, if others could write to it.
+    pub fn set_aside(&self) -> Option<&SetAside> {
+        self.set_aside.as_ref()
+    }
+
     /// Opens a regular file in it for reading: no link, no second name, and nobody's but root's and our own.
     ///
     /// # Errors
     /// [`TrustError`].
     pub fn open_file(&self, name: &str) -> Result<File, TrustError> {
         let path = self.path.join(name);
-        let failed = |error: rustix::io::Errno| TrustError::io(&path, error.into());
+        let failed = |error: Errno| TrustError::io(&path, error.into());
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.handle, name, flags, Mode::empty()).map_err(failed)?;
         let facts = fstat(&file).map_err(failed)?;
@@ -133,76 +158,73 @@ impl OwnFolder {
     }
 }
 
-/// What is in a folder of gpud's own, and was open to others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClosedEntry {
-    /// Its name.
-    pub name: String,
-    /// The permissions that it had.
-    pub mode: u32,
-}
-
-impl ClosedEntry {
-    /// Whether others could change it, so that its content may be theirs.
-    pub fn could_be_changed(&self) -> bool {
-        self.mode & OTHERS_WRITE != 0
-    }
+/// What was done with the entries of a folder of gpud's own.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ClosedEntries {
+    /// The names of those that others could read, and which are closed now.
+    pub closed: Vec<String>,
+    /// Those that others could have changed.
+    pub set_aside: Option<SetAside>,
 }
 
 /// Closes to others what is directly in a folder of gpud's own: files and folders lose every permission of group and others.
-/// Links, pipes, what belongs to another user, and second names that others could have given to a file from elsewhere, stay as
-/// they are: closed, such a file would look like gpud's own. Gives what was open, by name.
+/// What gpud uses itself and others could have changed is set aside: it belongs to another user, or others could write to it, or to
+/// something in it. `group` names what such an entry is part of, `None` for what gpud does not use; a group is set aside as a whole.
+/// Links and the like stay as they are.
 ///
 /// # Errors
-/// The folder cannot be listed; or a file that gpud itself reads (`is_ours`) belongs to another user, or is such a second name.
-pub fn close_files(
+/// The folder cannot be listed, or an entry cannot be set aside.
+pub fn close_entries(
     folder: &OwnFolder,
-    is_ours: impl Fn(&str) -> bool,
-) -> Result<Vec<ClosedEntry>, TrustError> {
-    let failed = |error: rustix::io::Errno| TrustError::io(&folder.path, error.into());
-    let mut closed = Vec::new();
-    for entry in Dir::read_from(&folder.handle).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
-            continue;
+    group: impl Fn(&str) -> Option<String>,
+) -> Result<ClosedEntries, TrustError> {
+    let failed = |error: Errno| TrustError::io(&folder.path, error.into());
+    let names = set_aside::names(&folder.handle).map_err(failed)?;
+    let group = |name: &CStr| group(&name.to_string_lossy());
+    let changed: BTreeSet<String> = names
+        .iter()
+        .filter_map(|name| Some((name, group(name)?)))
+        .filter(|(name, _)| set_aside::could_be_changed(folder.rules, &folder.handle, name))
+        .map(|(_, group)| group)
+        .collect();
+    let is_changed = |name: &CStr| group(name).is_some_and(|group| changed.contains(&group));
+    let (changed, kept): (Vec<CString>, Vec<CString>) =
+        names.into_iter().partition(|name| is_changed(name));
+    let set_aside = match changed.is_empty() {
+        true => None,
+        false => Some(set_aside::entries(&folder.handle, &folder.path, changed)?),
+    };
+    let mut closed: Vec<String> = kept
+        .iter()
+        .filter(|name| close_entry(folder, name))
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    closed.sort();
+    Ok(ClosedEntries { closed, set_aside })
+}
+
+/// Closes a file or a folder, if it was open to others and is to be closed. What has a second name may be a file from elsewhere.
+fn close_entry(folder: &OwnFolder, name: &CStr) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let facts = openat(&folder.handle, name, flags, Mode::empty()).and_then(|handle| {
+        match mounts::device(&handle)? == mounts::device(&folder.handle)? {
+            true => fstat(handle),
+            false => Err(Errno::XDEV),
         }
-        let shown = name.to_string_lossy().into_owned();
-        let path = folder.path.join(&shown);
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let seen = openat(
-            &folder.handle,
-            name,
-            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-            Mode::empty(),
-        );
-        // Gone since, or not to be looked at.
-        let Ok(facts) = seen.and_then(fstat) else {
-            continue;
-        };
-        if is_ours(&shown) {
-            folder.rules.judge_owner(&folder.path, &path, &facts)?;
-        }
-        let kind = FileType::from_raw_mode(facts.st_mode);
-        let was = folder.was.unwrap_or_default() | facts.st_mode;
-        if kind == FileType::RegularFile && facts.st_nlink > 1 && was & OTHERS_WRITE != 0 {
-            if is_ours(&shown) {
-                let wrong = TrustProblem::HardLinks;
-                return Err(folder.rules.refuse(&folder.path, &path, &facts, wrong));
-            }
-            continue;
-        }
-        let is_plain = matches!(kind, FileType::RegularFile | FileType::Directory);
-        let mode = facts.st_mode & 0o777;
-        if !is_plain || mode & OTHERS == 0 || !folder.rules.is_own(&facts) {
-            continue;
-        }
-        let opened = openat(&folder.handle, name, flags, Mode::empty());
-        let changed = opened.and_then(|opened| fchmod(opened, Mode::from_raw_mode(mode & !OTHERS)));
-        if changed.is_ok() {
-            closed.push(ClosedEntry { name: shown, mode });
-        }
+    });
+    // Gone since, or not to be looked at.
+    let Ok(facts) = facts else { return false };
+    let is_plain = match FileType::from_raw_mode(facts.st_mode) {
+        FileType::RegularFile => facts.st_nlink == 1,
+        kind => kind == FileType::Directory,
+    };
+    let mode = facts.st_mode & 0o777;
+    if !is_plain || mode & OTHERS == 0 || !folder.rules.is_own(&facts) {
+        return false;
     }
-    closed.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(closed)
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat(&folder.handle, name, flags, Mode::empty());
+    opened
+        .and_then(|opened| fchmod(opened, Mode::from_raw_mode(mode & !OTHERS)))
+        .is_ok()
 }

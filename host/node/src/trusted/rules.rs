@@ -99,11 +99,23 @@ impl Rules {
         }
     }
 
-    /// Judges the file system that an entry of FUSE is in: a user who serves one makes up owners and permissions.
-    pub fn judge_server(self, asked: &Path, part: &Path, facts: &Stat) -> Result<(), TrustError> {
-        match mounts::served_by(facts) {
+    /// Judges the file system that a handle is of: a user who serves one makes up owners and permissions, or never answers. So it
+    /// is not asked.
+    pub fn judge_server(
+        self,
+        asked: &Path,
+        part: &Path,
+        handle: impl AsFd,
+    ) -> Result<(), TrustError> {
+        match mounts::served_by(handle).map_err(|error| TrustError::io(asked, error.into()))? {
             Some(user) if user == 0 || user == self.us => Ok(()),
-            Some(user) => Err(self.refuse(asked, part, facts, TrustProblem::ServedBy(user))),
+            Some(user) => Err(TrustError::Refused(Box::new(Refusal {
+                asked: asked.to_owned(),
+                part: part.to_owned(),
+                kind: "entry",
+                wrong: TrustProblem::ServedBy(user),
+                us: self.us,
+            }))),
             None => Err(TrustError::io(asked, Errno::ACCESS.into())),
         }
     }

@@ -7,13 +7,12 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat},
+    fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat},
     io::Errno,
 };
 
 use super::{
-    Opener, TrustError, TrustProblem, environment,
-    mounts::FUSE,
+    Opener, TrustError, TrustProblem, environment, mounts,
     walk::{WalkEnd, WalkGoal, walk},
 };
 
@@ -63,6 +62,10 @@ pub(super) fn judge(path: &Path, above: Option<&Stat>, opener: Opener) -> Result
     let rules = opener.rules;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = openat(CWD, path, flags, Mode::empty()).map_err(failed)?;
+    let device = mounts::device(&handle).map_err(failed)?;
+    if above.is_some_and(|above| above.st_dev != device) {
+        rules.judge_server(path, path, &handle)?;
+    }
     let facts = fstat(&handle).map_err(failed)?;
     match FileType::from_raw_mode(facts.st_mode) {
         FileType::Directory | FileType::RegularFile => {
@@ -71,12 +74,6 @@ pub(super) fn judge(path: &Path, above: Option<&Stat>, opener: Opener) -> Result
         }
         // Everybody can write to `/dev/null`.
         _ => rules.judge_owner(path, path, &facts)?,
-    }
-    if above.is_some_and(|above| above.st_dev != facts.st_dev) {
-        let system = fstatfs(&handle).map_err(failed)?;
-        if u64::try_from(system.f_type).is_ok_and(|kind| kind == FUSE) {
-            rules.judge_server(path, path, &facts)?;
-        }
     }
     Ok(facts)
 }

@@ -15,7 +15,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{TrustError, TrustProblem, mounts::FUSE, rules::Rules};
+use super::{TrustError, TrustProblem, mounts, rules::Rules};
 
 /// Most links on the way, as the kernel has it.
 const MAX_LINKS: usize = 40;
@@ -163,6 +163,9 @@ impl Walk<'_> {
         let Some(handle) = self.look_up(&part, is_last)? else {
             return self.entry(part, path, None, false).map(Some);
         };
+        if !self.goal.only_links_judged {
+            self.judge_server(&path, &handle)?;
+        }
         let facts = fstat(&handle).map_err(|error| self.failed(error))?;
         if !self.goal.only_links_judged {
             let folder = &self.here()?.facts;
@@ -178,9 +181,6 @@ impl Walk<'_> {
                 self.enter(handle, path).map(|()| None)
             }
             kind if is_last => {
-                if !self.goal.only_links_judged {
-                    self.judge_server(&path, &handle, &facts)?;
-                }
                 if !self.goal.only_links_judged && kind == FileType::RegularFile {
                     self.rules.judge_list(self.asked, &path, &facts, &handle)?;
                 }
@@ -191,15 +191,12 @@ impl Walk<'_> {
     }
 
     /// Judges who serves an entry's file system, where another one begins: owners and permissions are as that user says.
-    fn judge_server(&self, path: &Path, handle: &OwnedFd, facts: &Stat) -> Result<(), TrustError> {
+    fn judge_server(&self, path: &Path, handle: &OwnedFd) -> Result<(), TrustError> {
+        let device = mounts::device(handle).map_err(|error| self.failed(error))?;
         let above = self.folders.last();
-        if above.is_none_or(|folder| folder.facts.st_dev == facts.st_dev) {
-            return Ok(());
-        }
-        let system = fstatfs(handle).map_err(|error| self.failed(error))?;
-        match u64::try_from(system.f_type).is_ok_and(|kind| kind == FUSE) {
-            true => self.rules.judge_server(self.asked, path, facts),
-            false => Ok(()),
+        match above.is_none_or(|folder| folder.facts.st_dev == device) {
+            true => Ok(()),
+            false => self.rules.judge_server(self.asked, path, handle),
         }
     }
 
@@ -238,10 +235,8 @@ impl Walk<'_> {
             let folder = self.here()?;
             let (place, folder) = (&folder.path, &folder.facts);
             self.rules.judge_folder(self.asked, place, folder, false)?;
-            let system = fstatfs(&self.here()?.handle).map_err(|error| self.failed(error))?;
-            if u64::try_from(system.f_type).is_ok_and(|kind| kind == FUSE) {
-                self.rules.judge_server(self.asked, place, folder)?;
-            }
+            self.rules
+                .judge_server(self.asked, place, &self.here()?.handle)?;
         }
         self.rules.judge_owner(self.asked, &path, facts)?;
         self.links += 1;
@@ -277,13 +272,13 @@ impl Walk<'_> {
 
     /// Goes into a folder, if it is a good one.
     fn enter(&mut self, handle: OwnedFd, path: PathBuf) -> Result<(), TrustError> {
+        if !self.goal.only_links_judged {
+            self.judge_server(&path, &handle)?;
+        }
         let facts = fstat(&handle).map_err(|error| self.failed(error))?;
         let is_own_folder =
             self.goal.is_folder && self.goal.makes_folders && !self.goal.only_links_judged;
         let is_goal = self.pending.is_empty() && is_own_folder;
-        if !self.goal.only_links_judged {
-            self.judge_server(&path, &handle, &facts)?;
-        }
         match is_goal {
             // It is about to be closed to others, which its owner can do.
             true => self.rules.judge_owner(self.asked, &path, &facts)?,

@@ -27,7 +27,7 @@ use super::spec_source::REQUEST;
 use crate::{node::trusted, pack::hex};
 
 /// Folder inside the data folder.
-pub(crate) const FOLDER: &str = "plugin-versions";
+pub const FOLDER: &str = "plugin-versions";
 /// Most bytes of all retained files; the records that were changed longest ago are dropped first.
 const MAX_BYTES: u64 = 512 << 20;
 /// Most records.

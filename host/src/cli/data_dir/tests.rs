@@ -9,34 +9,97 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
 }
 
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Each file with these permissions.
+fn files(data: &Path, bits: u32) {
+    for name in [
+        "gpud.state",
+        "gpud.state-shm",
+        "gpud.state-wal",
+        "gpud.lock",
+        "token",
+        "else",
+    ] {
+        fs::write(data.join(name), "").unwrap();
+        fs::set_permissions(data.join(name), Permissions::from_mode(bits)).unwrap();
+    }
+}
+
 #[test]
-fn an_open_folder_is_closed_with_what_is_in_it() {
+fn what_others_could_read_is_closed_and_what_they_could_lock_is_made_anew() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("a/data");
     close(&data).unwrap();
     assert_eq!(mode(&data), 0o700);
     fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(data.join("packs")).unwrap();
-    for name in ["gpud.state", "gpud.state-wal", "gpud.lock", "token", "else"] {
-        fs::write(data.join(name), "").unwrap();
-        fs::set_permissions(data.join(name), Permissions::from_mode(0o664)).unwrap();
-    }
+    files(&data, 0o644);
     close(&data).unwrap();
-    for name in ["gpud.state", "gpud.state-wal", "gpud.lock", "else"] {
-        assert_eq!(mode(&data.join(name)), 0o600, "{name}");
+    let left = ["else", "gpud.state", "gpud.state-wal", "packs", "token"];
+    assert_eq!(names(&data), left);
+    for name in left {
+        assert_eq!(mode(&data.join(name)) & 0o077, 0, "{name}");
     }
-    // A token that others could write may be theirs; one that they could only read is closed.
-    let token = data.join("token");
-    assert!(!token.exists());
-    fs::write(&token, "").unwrap();
-    fs::set_permissions(&token, Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(mode(&data), 0o700);
+    files(&data, 0o600);
     close(&data).unwrap();
-    assert_eq!(mode(&token), 0o600);
-    assert_eq!((mode(&data), mode(&data.join("packs"))), (0o700, 0o700));
+    assert!(data.join("gpud.lock").exists() && data.join("gpud.state-shm").exists());
 }
 
 #[test]
-fn what_belongs_to_somebody_else_is_refused() {
+fn what_others_could_write_is_set_aside() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    close(&data).unwrap();
+    // One file of the database stands for all.
+    files(&data, 0o600);
+    for name in ["gpud.state-wal", "else"] {
+        fs::set_permissions(data.join(name), Permissions::from_mode(0o666)).unwrap();
+    }
+    for name in ["cache", "packs"] {
+        fs::create_dir(data.join(name)).unwrap();
+    }
+    fs::set_permissions(data.join("cache"), Permissions::from_mode(0o777)).unwrap();
+    close(&data).unwrap();
+    let left = names(&data);
+    assert_eq!(left[..4], ["else", "gpud.lock", "packs", left[3].as_str()]);
+    assert_eq!(left[4..], ["token"]);
+    assert_eq!(
+        names(&data.join(&left[3])),
+        ["cache", "gpud.state", "gpud.state-shm", "gpud.state-wal"]
+    );
+    // The folder itself: nothing in it is as it was left.
+    fs::set_permissions(&data, Permissions::from_mode(0o777)).unwrap();
+    close(&data).unwrap();
+    let aside = names(&data);
+    assert_eq!(aside.len(), 1, "{aside:?}");
+    assert_eq!(names(&data.join(&aside[0])), left);
+}
+
+#[test]
+fn nothing_is_touched_while_another_gpud_uses_the_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    close(&data).unwrap();
+    let lock = FolderLock::acquire(&data).unwrap();
+    fs::set_permissions(&data, Permissions::from_mode(0o777)).unwrap();
+    assert!(matches!(close(&data), Err(CloseError::Used(_))));
+    assert_eq!((names(&data).len(), mode(&data)), (1, 0o777));
+    drop(lock);
+    close(&data).unwrap();
+    assert_eq!(mode(&data), 0o700);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_set_aside_and_a_folder_refused() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     close(&data).unwrap();
@@ -46,12 +109,8 @@ fn what_belongs_to_somebody_else_is_refused() {
         eprintln!("skipped the foreign owner: only root can give files away");
         return;
     }
-    let refused = close(&data).unwrap_err().to_string();
-    assert!(
-        refused.contains("gpud.state belongs to user 12345"),
-        "{refused}"
-    );
-    chown(&state, Some(0), None).unwrap();
+    close(&data).unwrap();
+    assert!(!state.exists());
     for part in [&data, home.path()] {
         chown(part, Some(12345), None).unwrap();
         let refused = close(&data).unwrap_err().to_string();

@@ -68,26 +68,19 @@ fn a_folder_of_our_own_is_closed_and_its_files_are_ours() {
     assert!(own.read("link", 100).is_err());
     mode(&file, 0o666);
     assert!(own.open_file("file").unwrap_err().is_refusal());
-    let closed = close_files(&own, |_| true).unwrap();
-    let expected = ClosedEntry {
-        name: "file".to_owned(),
-        mode: 0o666,
-    };
-    assert!(expected.could_be_changed());
-    assert_eq!(closed, [expected]);
-    own.open_file("file").unwrap();
+    mode(&file, 0o644);
     // A file from elsewhere, which its other name tells, is not made to look like one of gpud's own.
     let elsewhere = place.file("elsewhere");
-    mode(&elsewhere, 0o666);
+    mode(&elsewhere, 0o644);
     fs::hard_link(&elsewhere, path.join("second")).unwrap();
-    assert!(close_files(&own, |_| true).unwrap_err().is_refusal());
-    assert_eq!(close_files(&own, |_| false).unwrap(), []);
-    assert_eq!(bits(&elsewhere), 0o666);
-    mode(&elsewhere, 0o600);
+    let entries = close_entries(&own, |_| None).unwrap();
+    assert_eq!(
+        (entries.closed, entries.set_aside),
+        (vec!["file".to_owned()], None)
+    );
+    assert_eq!((bits(&file), bits(&elsewhere)), (0o600, 0o644));
+    own.open_file("file").unwrap();
     assert!(own.open_file("second").unwrap_err().is_refusal());
-    mode(&path, 0o777);
-    let own = OwnFolder::open_unlinked(&path).unwrap();
-    assert!(close_files(&own, |_| true).unwrap_err().is_refusal());
     let link = place.path("to-own");
     symlink(&path, &link).unwrap();
     assert_eq!(OwnFolder::open(&link).unwrap().path(), path);
@@ -95,6 +88,85 @@ fn a_folder_of_our_own_is_closed_and_its_files_are_ours() {
     assert!(!OwnFolder::open(&file).unwrap_err().is_refusal());
     if give(&path, OTHER) {
         assert!(OwnFolder::open(&path).unwrap_err().is_refusal());
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_folder_that_others_could_write_to_is_emptied() {
+    let place = TestFolder::new();
+    let path = place.path("own");
+    for open in [0o777, 0o770, 0o1700, 0o1777] {
+        OwnFolder::open(&path).unwrap();
+        for name in ["closed", "open", "folder/file"] {
+            place.file(&format!("own/{name}"));
+        }
+        fs::hard_link(place.file("elsewhere"), path.join("second")).unwrap();
+        symlink("/", path.join("link")).unwrap();
+        mode(&path.join("open"), 0o666);
+        mode(&path, open);
+        let own = OwnFolder::open(&path).unwrap();
+        let moved = own.set_aside().unwrap();
+        assert_eq!(moved.names, ["closed", "folder", "link", "open", "second"]);
+        assert_eq!(names(&moved.folder), moved.names);
+        assert_eq!(path.join(&names(&path)[0]), moved.folder);
+        let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o7777;
+        assert_eq!((bits(&path), bits(&moved.folder)), (0o700, 0o700));
+        assert_eq!(OwnFolder::open(&path).unwrap().set_aside(), None);
+        fs::remove_dir_all(&path).unwrap();
+    }
+    // Nothing to move.
+    fs::create_dir(&path).unwrap();
+    mode(&path, 0o777);
+    assert_eq!(OwnFolder::open(&path).unwrap().set_aside(), None);
+    assert_eq!(names(&path), Vec::<String>::new());
+}
+
+#[test]
+fn entries_that_others_could_change_are_set_aside_with_their_group() {
+    let place = TestFolder::new();
+    let path = place.path("own");
+    let own = OwnFolder::open(&path).unwrap();
+    let group = |name: &str| match name {
+        "else" => None,
+        name if name.starts_with("set-aside-") => None,
+        name if name.starts_with("db") => Some("db".to_owned()),
+        name => Some(name.to_owned()),
+    };
+    for name in [
+        "db",
+        "db-wal",
+        "else",
+        "good/a/file",
+        "cache/a/file",
+        "token",
+    ] {
+        place.file(&format!("own/{name}"));
+    }
+    symlink("/", path.join("link")).unwrap();
+    for (open, bits) in [("db-wal", 0o620), ("else", 0o666), ("cache/a/file", 0o602)] {
+        mode(&path.join(open), bits);
+    }
+    let moved = close_entries(&own, group).unwrap().set_aside.unwrap();
+    assert_eq!(moved.names, ["cache", "db", "db-wal"]);
+    let folder = moved.folder.file_name().unwrap().to_str().unwrap();
+    assert_eq!(names(&path), ["else", "good", "link", folder, "token"]);
+    let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(bits(&path.join("else")), 0o600);
+    assert_eq!(close_entries(&own, group).unwrap().set_aside, None);
+    mode(&path.join("good/a"), 0o707);
+    assert!(close_entries(&own, group).unwrap().set_aside.is_some());
+    if give(&path.join("token"), OTHER) {
+        let moved = close_entries(&own, group).unwrap().set_aside.unwrap();
+        assert_eq!(moved.names, ["token"]);
     }
 }
 
