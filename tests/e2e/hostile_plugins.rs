@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::daemon::gpud;
 
@@ -34,4 +34,58 @@ fn a_granted_program_gets_no_variable_of_the_plugin() {
 fn a_grant_of_all_files_reaches_no_secret() {
     let said = said_with("reads_secrets", "sysfs=/**");
     assert_eq!(said, "reached [], well true");
+}
+
+/// Definitions `0` to `count`, each of which refers to the one before it `times` times.
+fn chain(first: &Value, count: usize, times: usize) -> Value {
+    let mut definitions = serde_json::Map::new();
+    definitions.insert("0".to_owned(), first.clone());
+    for number in 1..=count {
+        let before = json!({"$ref": format!("#/$defs/{}", number - 1)});
+        definitions.insert(number.to_string(), json!({"allOf": vec![before; times]}));
+    }
+    json!({"$ref": format!("#/$defs/{count}"), "$defs": definitions})
+}
+
+/// What such schemas cost is not seen by counting their parts.
+#[test]
+fn a_schema_that_takes_for_ever_is_validated_with_for_two_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let question = folder.path().join("question");
+    let pattern = json!({"pattern": "^(?:a|b)*a(?:a|b){200}!$"});
+    let long: String = "ab".repeat(100_000);
+    let large: Vec<u64> = (0..12_000).map(|number| u64::MAX - number).collect();
+    for (schema, document) in [
+        (chain(&json!({"type": "object"}), 40, 2), json!({})),
+        (chain(&pattern, 3, 20), json!(long)),
+        (
+            chain(&json!({"propertyNames": pattern}), 3, 20),
+            json!({ long: 1 }),
+        ),
+        (chain(&json!({"uniqueItems": true}), 3, 20), json!(large)),
+        (
+            json!({"$ref": "#/$defs/c/01", "$defs": {"c": [{}, {"not": {"$ref": "#/$defs/c/01"}}]}}),
+            json!({}),
+        ),
+    ] {
+        let text = json!({"schema": schema, "document": document, "most": 8});
+        fs::write(&question, text.to_string()).unwrap();
+        let output = gpud()
+            .arg("validate-config")
+            .arg(&question)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{schema}: {said}");
+        assert!(output.stdout.is_empty());
+    }
+    let text = json!({"schema": {"type": "object"}, "document": 5, "most": 8});
+    fs::write(&question, text.to_string()).unwrap();
+    let output = gpud()
+        .arg("validate-config")
+        .arg(&question)
+        .output()
+        .unwrap();
+    let faults: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(faults[0]["pointer"], "");
 }

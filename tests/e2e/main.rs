@@ -39,6 +39,7 @@ mod least_privilege;
 mod local_socket;
 mod nvidia;
 mod nvlinks;
+mod open_data_folder;
 mod packs;
 mod plugin_commands;
 mod plugin_projects;

@@ -19,10 +19,10 @@ use crate::{
 };
 
 /// A user who is neither root nor gpud's own.
-const OTHER: u32 = 12345;
+pub const OTHER: u32 = 12345;
 
 /// A folder of root's that everybody can enter, and nothing where the test is not root.
-fn home() -> Option<tempfile::TempDir> {
+pub fn home() -> Option<tempfile::TempDir> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("left out: only root can give files away");
         return None;
@@ -32,11 +32,11 @@ fn home() -> Option<tempfile::TempDir> {
     Some(home)
 }
 
-fn mode(path: &Path, mode: u32) {
+pub fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-fn bits(path: &Path) -> u32 {
+pub fn bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
 }
 
@@ -45,7 +45,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-fn answers(daemon: &Daemon) {
+pub fn answers(daemon: &Daemon) {
     eventually("it answers", || {
         daemon
             .try_get("/healthz")

@@ -69,7 +69,8 @@ impl Candidate<'_> {
         let document: Arc<str> = self.config.to_string().into();
         let mut checks = Vec::new();
         for descriptor in chosen {
-            config::check(&descriptor, self.config)
+            config::check(&descriptor, self.config, runtime.program())
+                .await
                 .map_err(|mismatch| format!("{}: {}", descriptor.name, mismatch.message))?;
             let trial = Trial::new(
                 Arc::clone(&plugin),

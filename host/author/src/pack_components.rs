@@ -37,7 +37,8 @@ pub async fn check(pack: &Pack, compilation: &Compilation) -> Result<(), PackRef
             .await
             .map_err(|error| wrong(error.to_string()))?;
         for described in loaded.components() {
-            config::check(described, &plugin.config.clone().into())
+            config::check(described, &plugin.config.clone().into(), runtime.program())
+                .await
                 .map_err(|mismatch| wrong(format!("its defaults: {}", mismatch.message)))?;
         }
     }

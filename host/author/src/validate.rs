@@ -160,6 +160,7 @@ async fn points(
         let component = Conformance {
             described,
             config,
+            program: runtime.program(),
             node: &node,
         };
         component.look(&mut points, &plugin, &wide).await?;
@@ -171,6 +172,8 @@ async fn points(
 struct Conformance<'a> {
     described: ComponentDescriptor,
     config: &'a Value,
+    /// The program of gpud, in a child of which the configuration is validated.
+    program: Option<&'a Path>,
     node: &'a Arc<Node>,
 }
 
@@ -185,7 +188,7 @@ impl Conformance<'_> {
         if self.described.description.trim().is_empty() {
             points.add(Grade::Note, format!("{name}: has no description"));
         }
-        match config::check(&self.described, self.config) {
+        match config::check(&self.described, self.config, self.program).await {
             Ok(()) => {}
             Err(mismatch) if mismatch.message.starts_with("the plugin's") => {
                 points.add(Grade::Bad, format!("{name}: {}", mismatch.message));

@@ -1,9 +1,11 @@
 //! The configuration of a component: the values of flags, those of the site's own file, and whether they fit the
 //! schema that the component declares.
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 
-use super::schema;
+use super::schema::{self, Fault};
 use crate::model::ComponentDescriptor;
 
 /// Most faults of a configuration that one message reports.
@@ -48,7 +50,7 @@ impl ComponentConfig {
         whole
     }
 
-    /// The document that the component gets. When the site's part does not fit, the component runs without it, and what
+    /// The document that a built-in component gets. When the site's part does not fit, the component runs without it, and what
     /// is wrong is returned as well.
     pub fn resolve(&self, described: &ComponentDescriptor) -> (Value, Option<String>) {
         let Some(site) = &self.site else {
@@ -56,7 +58,8 @@ impl ComponentConfig {
         };
         let whole = self.whole();
         let mismatch = match &described.config_schema {
-            Some(_) => check(described, &whole)
+            Some(text) => schema_of(text)
+                .and_then(|schema| judge(schema::faults(&schema, &whole, MAX_FAULTS)))
                 .err()
                 .map(|mismatch| mismatch.message),
             None => (!site.keys.is_empty()).then(|| "it takes no configuration".to_owned()),
@@ -72,22 +75,35 @@ impl ComponentConfig {
     }
 }
 
-/// Validates a configuration against a component's schema, if it has one.
+/// Validates a configuration against a plugin's schema, if it has one, in a child of `program`, which is gpud; without one here,
+/// for tests.
 ///
 /// # Errors
 /// [`ConfigMismatch`].
-pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), ConfigMismatch> {
+pub async fn check(
+    described: &ComponentDescriptor,
+    config: &Value,
+    program: Option<&Path>,
+) -> Result<(), ConfigMismatch> {
     let Some(text) = &described.config_schema else {
         return Ok(());
     };
-    let whole = |message: String| ConfigMismatch {
-        pointer: String::new(),
-        message,
-    };
-    let schema_document: Value = serde_json::from_str(text)
-        .map_err(|error| whole(format!("the plugin's config schema is not JSON: {error}")))?;
-    let faults = schema::faults(&schema_document, config, MAX_FAULTS).map_err(|error| {
-        whole(format!(
+    let schema = schema_of(text)?;
+    judge(match program {
+        Some(program) => schema::faults_in_child(program, schema, config.clone(), MAX_FAULTS).await,
+        None => schema::faults(&schema, config, MAX_FAULTS),
+    })
+}
+
+fn schema_of(text: &str) -> Result<Value, ConfigMismatch> {
+    serde_json::from_str(text).map_err(|error| {
+        ConfigMismatch::whole(format!("the plugin's config schema is not JSON: {error}"))
+    })
+}
+
+fn judge(faults: Result<Vec<Fault>, String>) -> Result<(), ConfigMismatch> {
+    let faults = faults.map_err(|error| {
+        ConfigMismatch::whole(format!(
             "the plugin's config schema cannot be used: {error}"
         ))
     })?;
@@ -108,6 +124,15 @@ pub fn check(described: &ComponentDescriptor, config: &Value) -> Result<(), Conf
     })
 }
 
+impl ConfigMismatch {
+    fn whole(message: String) -> Self {
+        Self {
+            pointer: String::new(),
+            message,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -125,33 +150,34 @@ mod tests {
         }
     }
 
-    fn fault(schema: &str, config: &Value) -> Option<(String, String)> {
-        let mismatch = check(&described(Some(schema)), config).err()?;
+    async fn fault(schema: &str, config: &Value) -> Option<(String, String)> {
+        let checked = check(&described(Some(schema)), config, None).await;
+        let mismatch = checked.err()?;
         Some((mismatch.pointer, mismatch.message))
     }
 
-    #[test]
-    fn configuration_is_validated_against_the_schema() {
-        assert_eq!(fault(SCHEMA, &json!({"warn": 3.5})), None);
-        let (pointer, message) = fault(SCHEMA, &json!({"t": {"a": "x"}})).unwrap();
+    #[tokio::test]
+    async fn configuration_is_validated_against_the_schema() {
+        assert_eq!(fault(SCHEMA, &json!({"warn": 3.5})).await, None);
+        let (pointer, message) = fault(SCHEMA, &json!({"t": {"a": "x"}})).await.unwrap();
         assert_eq!(pointer, "/t/a");
         assert!(
             message.contains("/t/a") && message.contains("integer"),
             "{message}"
         );
-        let (pointer, message) = fault(SCHEMA, &json!({"warm": 3})).unwrap();
+        let (pointer, message) = fault(SCHEMA, &json!({"warm": 3})).await.unwrap();
         assert_eq!(pointer, "");
         assert!(message.contains("warm"), "{message}");
-        let (_, message) = fault("{", &json!({})).unwrap();
+        let (_, message) = fault("{", &json!({})).await.unwrap();
         assert!(message.contains("not JSON"), "{message}");
-        let (_, message) = fault(r#"{"type": 5}"#, &json!({})).unwrap();
+        let (_, message) = fault(r#"{"type": 5}"#, &json!({})).await.unwrap();
         assert!(message.contains("cannot be used"), "{message}");
     }
 
-    #[test]
-    fn nothing_is_fetched_for_a_schema() {
+    #[tokio::test]
+    async fn nothing_is_fetched_for_a_schema() {
         let schema = r#"{"$ref": "http://127.0.0.1:1/schema.json"}"#;
-        assert!(fault(schema, &json!({})).is_some());
+        assert!(fault(schema, &json!({})).await.is_some());
     }
 
     #[test]

@@ -97,14 +97,22 @@ fn remove_left_behind_once(place: &Path) {
 
 fn remove_left_behind(place: &Path) {
     let us = rustix::process::geteuid().as_raw();
+    let Ok(device) = open(place).and_then(trusted::device) else {
+        return;
+    };
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_named_so = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        // This looks at the entry itself: a link is none of ours.
+        // This looks at the entry itself: a link is none of ours. A file system that a user has mounted may never answer.
         let is_ours = || {
-            let facts = entry.metadata();
-            facts.is_ok_and(|facts| facts.is_dir() && facts.uid() == us)
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let handle = openat(CWD, &path, flags, Mode::empty()).map_err(io::Error::from)?;
+            match trusted::device(&handle)? == device {
+                true => File::from(handle).metadata(),
+                false => Err(io::ErrorKind::CrossesDevices.into()),
+            }
         };
+        let is_ours = || is_ours().is_ok_and(|facts| facts.is_dir() && facts.uid() == us);
         if !is_named_so || !is_ours() {
             continue;
         }

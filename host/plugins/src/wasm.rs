@@ -121,7 +121,8 @@ pub(crate) async fn of_bytes(
         .await
         .map_err(|error| Problem::new(error.to_string(), places.grants_place("")))?;
     for described in loaded.components() {
-        config::check(described, &wasm.config).map_err(|mismatch| Problem {
+        let checked = config::check(described, &wasm.config, runtime.program()).await;
+        checked.map_err(|mismatch| Problem {
             note: Some(format!(
                 "component `{}` of {} declares this in its schema",
                 described.name,

@@ -168,6 +168,11 @@ impl Archive {
         Ok(Some(ArchivedCode { all, place }))
     }
 
+    /// Returns the SHA-256 of a component's code, if it is here.
+    pub(super) fn sum(&self, key: Key) -> Option<Sum> {
+        self.records.get(&key).map(|record| record.sum)
+    }
+
     /// Returns the names of all other code for the same engine.
     pub(super) fn others(&self, key: Key) -> impl Iterator<Item = Key> {
         let keys = self.records.keys().copied();

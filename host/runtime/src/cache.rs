@@ -30,7 +30,7 @@ use wasmtime::{Engine, component::Component};
 
 use self::folder::{Folder, RemoveOnDrop, hex, publish, remove, sum_file};
 use super::{
-    archive::{Archive, ArchiveError, Key},
+    archive::{Archive, ArchiveError, Key, Sum},
     compiler::{self, Compiler},
     engine::compatibility,
     error::LoadError,
@@ -75,6 +75,11 @@ impl Cache {
             None
         });
         Self::with_archive(folder, compiler, archive)
+    }
+
+    /// What compiles.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
     }
 
     fn with_archive(folder: &Path, compiler: Compiler, archive: Option<Archive>) -> Self {
@@ -140,7 +145,7 @@ impl Cache {
         if !entry.exists() {
             return None;
         }
-        let loaded = self.load(engine, folder, &entry);
+        let loaded = self.load(engine, folder, &entry, self.archived_sum(key));
         loaded
             .inspect_err(|problem| {
                 tracing::warn!("{}: {problem}; it is replaced", entry.display());
@@ -177,7 +182,7 @@ impl Cache {
                 }
             }
             let placed = folder.place(key, &code);
-            let loaded = self.load(engine, folder, &folder.entry(key));
+            let loaded = self.load(engine, folder, &folder.entry(key), self.archived_sum(key));
             if let (Ok(()), Ok(component)) = (placed, loaded) {
                 return Some(component);
             }
@@ -212,7 +217,7 @@ impl Cache {
         let entry = folder.entry(key);
         publish(&output, &entry, &code).map_err(in_file(&entry))?;
         // Freshly compiled, so the reason is the component: larger than any instance may be, for example.
-        self.load(engine, folder, &entry).map_err(|problem| {
+        self.load(engine, folder, &entry, None).map_err(|problem| {
             remove(&entry);
             LoadError::Engine {
                 name: name.to_owned(),
@@ -245,10 +250,21 @@ impl Cache {
         })
     }
 
-    /// Returns an intact entry that this engine takes, or why there is none. Code whose folder does not let it be run
-    /// (`noexec`) is loaded into memory.
+    /// The SHA-256 of a built-in component's code, by gpud's own binary.
+    fn archived_sum(&self, key: Key) -> Option<Sum> {
+        self.archive.as_ref()?.sum(key)
+    }
+
+    /// Returns an intact entry that this engine takes, or why there is none: its SHA-256 is `sum`, or without one what was noted
+    /// beside it. Code whose folder does not let it be run (`noexec`) is loaded into memory.
     #[expect(unsafe_code, reason = "loading compiled code")]
-    fn load(&self, engine: &Engine, folder: &Folder, entry: &Path) -> Result<Component, String> {
+    fn load(
+        &self,
+        engine: &Engine,
+        folder: &Folder,
+        entry: &Path,
+        sum: Option<Sum>,
+    ) -> Result<Component, String> {
         let name = |path: &Path| {
             let name = path.file_name().and_then(OsStr::to_str);
             name.unwrap_or_default().to_owned()
@@ -256,8 +272,15 @@ impl Cache {
         let file = folder.own.open_file(&name(entry));
         let file = file.map_err(|error| error.to_string())?;
         let code = trusted::read_from(&file, MAX_CODE).map_err(|error| error.to_string())?;
-        let sum = folder.own.read(&name(&sum_file(entry)), MAX_SUM);
-        if sum.ok().as_deref() != Some(hex(&Sha256::digest(&code)).as_bytes()) {
+        let found = Sum::from(Sha256::digest(&code));
+        let is_right = match sum {
+            Some(sum) => found == sum,
+            None => {
+                let noted = folder.own.read(&name(&sum_file(entry)), MAX_SUM);
+                noted.is_ok_and(|noted| noted == hex(&found).as_bytes())
+            }
+        };
+        if !is_right {
             return Err("its checksum is wrong".to_owned());
         }
         // The kernel's name of the very file that was hashed, whatever has its path now.

@@ -46,6 +46,14 @@ impl Compiler {
         }
     }
 
+    /// Returns the program of the child; `None` without one.
+    pub fn program(&self) -> Option<&Path> {
+        match self {
+            Self::Child(program) => Some(program),
+            Self::InProcess => None,
+        }
+    }
+
     /// Compiles the component in `wasm_file` into `output`. The error says what is wrong with the component, or with
     /// the compilation.
     pub(super) async fn compile(&self, wasm_file: &Path, output: &Path) -> Result<(), String> {

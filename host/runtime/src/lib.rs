@@ -107,6 +107,11 @@ impl Runtime {
         self.shared.cache.compiled()
     }
 
+    /// The program of this process, for what is done in a child; `None` in tests.
+    pub fn program(&self) -> Option<&Path> {
+        self.shared.cache.compiler().program()
+    }
+
     /// The machine that plugins see.
     pub fn node(&self) -> &Arc<Node> {
         &self.shared.node

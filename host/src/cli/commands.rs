@@ -4,7 +4,7 @@ use super::{
     command::Command, compact, compile_builtins, compile_component, completion, custom_plugins,
     down, explain, exports, healthcheck, history, inject_fault, list_plugins, machine_info, man,
     metadata, notify, pack, plugin, release, root_helper, run, run_plugin_group, scan, set_healthy,
-    status, up, update, watch,
+    status, up, update, validate_config, watch,
 };
 
 /// All commands, in the order in which the help shows them.
@@ -37,6 +37,7 @@ static COMMANDS: &[Command] = &[
     root_helper::COMMAND,
     compile_component::COMMAND,
     compile_builtins::COMMAND,
+    validate_config::COMMAND,
 ];
 
 /// Returns the command with this name.

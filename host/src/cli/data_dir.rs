@@ -10,7 +10,7 @@ use crate::{
     exports::SPOOL_FOLDER,
     node::{
         system::euid,
-        trusted::{self, ClosedEntries, Opener, OwnFolder, SetAside, TrustError},
+        trusted::{self, ClosedEntries, FoundFolder, Opener, SetAside, TrustError},
     },
     pack::PACKS_FOLDER,
     plugins::VERSIONS_FOLDER,
@@ -40,7 +40,7 @@ pub enum CloseError {
     /// Another gpud uses it.
     #[error(transparent)]
     Used(#[from] StoreError),
-    /// A file that others could open cannot be made anew.
+    /// A file that others could open cannot be removed.
     #[error("other users could open {}, and it cannot be removed: {source}; remove it", file.display())]
     Remove {
         /// The file.
@@ -79,20 +79,20 @@ fn choose(flag: Option<PathBuf>, shared: bool, home: Option<PathBuf>) -> Option<
 /// # Errors
 /// Somebody else could change it, or could have changed something in it that cannot be set aside; or another gpud uses it.
 pub fn close(folder: &Path) -> Result<(), CloseError> {
-    FolderLock::check_free(folder)?;
-    let closed = OwnFolder::open(folder).and_then(|own| {
+    let found = match FoundFolder::find(folder) {
+        Err(problem) => return refused_or_said(problem),
+        Ok(found) => found,
+    };
+    FolderLock::check_free(found.path())?;
+    let closed = found.close().and_then(|own| {
         let entries = trusted::close_entries(&own, group)?;
         Ok((own, entries))
     });
     let (own, ClosedEntries { closed, set_aside }) = match closed {
+        Err(problem) => return refused_or_said(problem),
         Ok(closed) => closed,
-        Err(refused) if refused.is_refusal() => return Err(refused.into()),
-        Err(problem) => {
-            tracing::warn!("the data folder cannot be closed to others: {problem}");
-            return Ok(());
-        }
     };
-    // Who has one of these open can stop gpud with a lock, or end it: SQLite maps its shared memory. Both are made anew.
+    // Who has one of these open can stop gpud with a lock, or end it: SQLite maps its shared memory. New ones are made.
     for name in closed.iter().filter(|name| is_shared(name)) {
         let file = own.path().join(name);
         fs::remove_file(&file).map_err(|source| CloseError::Remove { file, source })?;
@@ -104,7 +104,9 @@ pub fn close(folder: &Path) -> Result<(), CloseError> {
             "other users could have changed files in the data folder: they may be theirs and are set aside"
         );
     }
-    if own.was_open().is_some() || !closed.is_empty() {
+    // What was set aside is said already.
+    let is_empty = own.set_aside().is_some();
+    if !is_empty && (own.was_open().is_some() || !closed.is_empty()) {
         let mode = own.was_open().map(|mode| format!("{mode:03o}"));
         tracing::warn!(
             folder = %own.path().display(),
@@ -113,6 +115,15 @@ pub fn close(folder: &Path) -> Result<(), CloseError> {
             "the data folder was open to other users and is closed now; a process that has a file of it open keeps it open"
         );
     }
+    Ok(())
+}
+
+/// A refusal is an error; an answer of the system's is said in the log.
+fn refused_or_said(problem: TrustError) -> Result<(), CloseError> {
+    if problem.is_refusal() {
+        return Err(problem.into());
+    }
+    tracing::warn!("the data folder cannot be closed to others: {problem}");
     Ok(())
 }
 

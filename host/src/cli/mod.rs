@@ -62,6 +62,7 @@ pub mod terminal;
 mod unavailable;
 pub mod up;
 pub mod update;
+pub mod validate_config;
 mod version;
 pub mod watch;
 

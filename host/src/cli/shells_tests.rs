@@ -11,6 +11,7 @@ fn scripts_know_what_is_visible_and_nothing_else() {
         }
         for word in [
             "compile-component",
+            "validate-config",
             "root-helper",
             "compile-builtins",
             "gpu-uuids-with",

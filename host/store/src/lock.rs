@@ -1,14 +1,20 @@
 //! One gpud per data folder: an exclusive `flock` on `<data dir>/gpud.lock`.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the kernel prints these files from its memory, and there is no node yet"
+)]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat};
 use rustix::io::Errno;
 
 use super::StoreError;
+use crate::node::trusted::device;
 
 /// Name of the lock file inside the data folder.
 pub const LOCK_FILE: &str = "gpud.lock";
@@ -31,17 +37,19 @@ impl FolderLock {
     /// `DiskFull` or `Io` when the lock file cannot be made.
     pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(LOCK_FILE);
-        let file = open(&path, true)?;
-        let Some(holder) = lock(&file, FlockOperation::NonBlockingLockExclusive, folder)? else {
+        let file = open(&path)?;
+        if lock(&file, FlockOperation::NonBlockingLockExclusive, folder)? {
             return Ok(Self { _file: file });
-        };
-        let Holder { user, process } = holder;
-        tracing::warn!(file = %path.display(), user, process, "another user held the lock: it is made anew");
+        }
+        tracing::warn!(
+            "another user holds {}: it is removed, and a new one is made",
+            path.display()
+        );
         fs::remove_file(&path)?;
-        let file = open(&path, true)?;
+        let file = open(&path)?;
         match lock(&file, FlockOperation::NonBlockingLockExclusive, folder)? {
-            Some(_) => Err(StoreError::OtherDaemon(folder.to_owned())),
-            None => Ok(Self { _file: file }),
+            true => Ok(Self { _file: file }),
+            false => Err(StoreError::OtherDaemon(folder.to_owned())),
         }
     }
 
@@ -50,7 +58,7 @@ impl FolderLock {
     /// # Errors
     /// [`StoreError::OtherDaemon`].
     pub fn check_free(folder: &Path) -> Result<(), StoreError> {
-        let Ok(file) = open(&folder.join(LOCK_FILE), false) else {
+        let Ok(file) = open_there(folder) else {
             return Ok(());
         };
         match lock(&file, FlockOperation::NonBlockingLockShared, folder) {
@@ -60,19 +68,32 @@ impl FolderLock {
     }
 }
 
-/// A process of another user that holds a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Holder {
-    user: u32,
-    process: u32,
+/// Opens the lock of a folder that others may be able to change: no link, and nothing of another file system, which may never
+/// answer.
+fn open_there(folder: &Path) -> io::Result<File> {
+    let looked_up = |path: &Path| {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = openat(CWD, path, flags, Mode::empty())?;
+        Ok::<_, Errno>((device(&handle)?, handle))
+    };
+    let (folder_device, _folder) = looked_up(folder)?;
+    let (file_device, handle) = looked_up(&folder.join(LOCK_FILE))?;
+    if file_device != folder_device || !fstat(&handle).is_ok_and(is_file) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    File::open(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }
 
-fn open(path: &Path, makes: bool) -> Result<File, StoreError> {
+fn is_file(facts: Stat) -> bool {
+    FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile
+}
+
+/// Opens the lock of a folder that nobody else can change, and makes it if it is missing.
+fn open(path: &Path) -> Result<File, StoreError> {
     let file = OpenOptions::new()
-        .create(makes)
+        .create(true)
         .truncate(false)
-        .read(!makes)
-        .write(makes)
+        .write(true)
         .mode(0o600)
         // Opening a pipe that nobody reads would wait for ever.
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
@@ -86,37 +107,22 @@ fn open(path: &Path, makes: bool) -> Result<File, StoreError> {
     }
 }
 
-/// Takes a lock at once, or returns the other user that holds it.
+/// Takes a lock at once. False if only others hold it, none of which is a gpud.
 ///
 /// # Errors
 /// [`StoreError::OtherDaemon`] where root's process holds it, one of this user, or an unknown one.
-fn lock(
-    file: &File,
-    operation: FlockOperation,
-    folder: &Path,
-) -> Result<Option<Holder>, StoreError> {
+fn lock(file: &File, operation: FlockOperation, folder: &Path) -> Result<bool, StoreError> {
     match flock(file, operation) {
-        Ok(()) => Ok(None),
-        Err(Errno::WOULDBLOCK) => {
-            let inode = file.metadata()?.ino();
-            let locks = kernel_file(LOCKS).unwrap_or_default();
-            let own = rustix::process::geteuid().as_raw();
-            let found: Option<Vec<Holder>> = holders(&locks, inode).map(holder).collect();
-            match found.and_then(|found| foreign(&found, own)) {
-                Some(holder) => Ok(Some(holder)),
-                None => Err(StoreError::OtherDaemon(folder.to_owned())),
-            }
-        }
-        Err(error) => Err(io::Error::from(error).into()),
+        Ok(()) => return Ok(true),
+        Err(Errno::WOULDBLOCK) => {}
+        Err(error) => return Err(io::Error::from(error).into()),
     }
-}
-
-/// Returns the first of the holders, if none of them can be a gpud.
-fn foreign(holders: &[Holder], own: u32) -> Option<Holder> {
-    let is_foreign = |holder: &Holder| holder.user != 0 && holder.user != own;
-    match holders.iter().all(is_foreign) {
-        true => holders.first().copied(),
-        false => None,
+    let facts = file.metadata()?;
+    let locks = kernel_file(LOCKS).unwrap_or_default();
+    let mut holders = holders(&locks, facts.ino()).peekable();
+    match holders.peek().is_some() && holders.all(|process| is_no_gpud(process, &facts)) {
+        true => Ok(false),
+        false => Err(StoreError::OtherDaemon(folder.to_owned())),
     }
 }
 
@@ -133,22 +139,39 @@ fn holders(locks: &str, inode: u64) -> impl Iterator<Item = &str> {
     })
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the kernel prints it from its memory, and there is no node yet"
-)]
 fn kernel_file(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// Whose process it is. The real user counts: a program such as `su` runs as root for whoever starts it.
-fn holder(process: &str) -> Option<Holder> {
-    let status = kernel_file(&format!("/proc/{process}/status"))?;
+/// Whether a process that took the lock cannot be a gpud: it is another user's, it has ended and left the lock to a child, as a gpud
+/// does not, or another program has its number by now. The real user counts: a program such as `su` runs as root for its caller.
+fn is_no_gpud(process: &str, lock: &Metadata) -> bool {
+    // A process of another namespace has no number here.
+    if !process.parse::<u32>().is_ok_and(|number| number > 0) {
+        return false;
+    }
+    let place = format!("/proc/{process}");
+    let Some(status) = kernel_file(&format!("{place}/status")) else {
+        return !Path::new(&place).exists();
+    };
+    match real_user(&status) {
+        Some(user) if user != 0 && user != rustix::process::geteuid().as_raw() => true,
+        _ => has_open(&place, lock) == Some(false),
+    }
+}
+
+fn real_user(status: &str) -> Option<u32> {
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    Some(Holder {
-        user: users.split_whitespace().next()?.parse().ok()?,
-        process: process.parse().ok()?,
-    })
+    users.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether a process has a file open, if that can be seen.
+fn has_open(process: &str, file: &Metadata) -> Option<bool> {
+    let mut open = fs::read_dir(format!("{process}/fd")).ok()?.flatten();
+    Some(open.any(|entry| {
+        let facts = fs::metadata(entry.path());
+        facts.is_ok_and(|facts| (facts.dev(), facts.ino()) == (file.dev(), file.ino()))
+    }))
 }
 
 #[cfg(test)]
@@ -168,23 +191,6 @@ mod tests {
     }
 
     #[test]
-    fn only_other_users_hold_nothing() {
-        let of = |user| Holder { user, process: 1 };
-        for (users, expected) in [
-            (&[][..], None),
-            (&[0], None),
-            (&[7], None),
-            (&[8], Some(8)),
-            (&[8, 0], None),
-            (&[8, 9], Some(8)),
-        ] {
-            let holders: Vec<Holder> = users.iter().copied().map(of).collect();
-            let found = foreign(&holders, 7).map(|holder| holder.user);
-            assert_eq!(found, expected, "{users:?}");
-        }
-    }
-
-    #[test]
     fn our_own_lock_is_ours() {
         let folder = tempfile::tempdir().unwrap();
         FolderLock::check_free(folder.path()).unwrap();
@@ -194,8 +200,23 @@ mod tests {
         assert_eq!(FolderLock::acquire(folder.path()).err(), Some(other));
         drop(held);
         FolderLock::check_free(folder.path()).unwrap();
-        let process = holder(&std::process::id().to_string()).unwrap();
-        assert_eq!(process.user, rustix::process::getuid().as_raw());
-        assert_eq!(holder("0"), None);
+    }
+
+    #[test]
+    fn who_is_no_gpud_is_seen_by_its_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = open(&folder.path().join(LOCK_FILE)).unwrap();
+        let lock = file.metadata().unwrap();
+        let own = std::process::id().to_string();
+        for unknown in [own.as_str(), "0", "-1", "x"] {
+            assert!(!is_no_gpud(unknown, &lock), "{unknown}");
+        }
+        drop(file);
+        // Its number has another program now, or no one.
+        for other in [own.as_str(), "4194305"] {
+            assert!(is_no_gpud(other, &lock), "{other}");
+        }
+        assert_eq!(real_user("Name:\tx\nUid:\t7\t0\t0\t0\n"), Some(7));
+        assert_eq!(real_user("Name:\tx\n"), None);
     }
 }

@@ -138,7 +138,9 @@ impl Cases {
             .next()
             .ok_or("it has no component")?;
         let document = own(&case.config, &self.config);
-        config::check(&descriptor, &document).map_err(|mismatch| mismatch.message)?;
+        config::check(&descriptor, &document, runtime.program())
+            .await
+            .map_err(|mismatch| mismatch.message)?;
         let trial = Trial::new(
             plugin,
             descriptor,

@@ -15,6 +15,7 @@ use rustix::{
 use super::{
     TrustError,
     append::append,
+    mounts,
     rules::Rules,
     walk::{WalkEnd, WalkGoal, walk},
 };
@@ -94,8 +95,8 @@ fn open_folder(above: &OwnedFd, name: &std::ffi::CStr) -> Result<OwnedFd, Errno>
     openat(above, name, flags, Mode::empty())
 }
 
-/// Gives away what is in a folder, on its file system only. Links, sockets and the like stay root's, as does a folder that others
-/// can write to: a file in it can be a second name of one elsewhere.
+/// Gives away what is in a folder, on its file system only. Links, sockets and the like stay root's, as do files with a second name,
+/// and a folder that others can write to.
 fn chown_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Result<(), Errno> {
     if depth > MAX_DEPTH {
         return Err(Errno::LOOP);
@@ -109,8 +110,12 @@ fn chown_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Re
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = openat(folder, name, flags, Mode::empty())?;
+        // A file system of a user may never answer.
+        if mounts::device(&handle)? != device {
+            continue;
+        }
         let facts = fstat(&handle)?;
-        if !is_roots(&facts) || facts.st_dev != device {
+        if !is_roots(&facts) {
             continue;
         }
         match FileType::from_raw_mode(facts.st_mode) {
@@ -120,6 +125,8 @@ fn chown_entries(folder: &OwnedFd, device: u64, user: &User, depth: usize) -> Re
                 chown_entries(&inner, device, user, depth + 1)?;
                 fchown(&inner, Some(uid), Some(gid))?;
             }
+            // It may be a file from elsewhere.
+            FileType::RegularFile if facts.st_nlink > 1 => {}
             FileType::RegularFile => {
                 chownat(&handle, c"", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
             }

@@ -50,7 +50,8 @@ pub use environment::{check_certificates, inherited, search_path, temporary_fold
 pub use error::{Refusal, TrustError, TrustProblem};
 pub use inputs::input;
 pub use make::{make_file, make_folder, open_mode};
-pub use own::{ClosedEntries, OwnFolder, close_entries};
+pub use mounts::device;
+pub use own::{ClosedEntries, FoundFolder, OwnFolder, close_entries};
 pub use project::{ProjectError, check_above_project, check_project};
 pub use set_aside::SetAside;
 

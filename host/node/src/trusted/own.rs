@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{FileType, Mode, OFlags, fchmod, fstat, openat},
+    fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat},
     io::Errno,
 };
 
@@ -36,29 +36,26 @@ pub struct OwnFolder {
     set_aside: Option<SetAside>,
 }
 
-impl OwnFolder {
-    /// Opens a folder of gpud's own, makes it if it is missing, and closes it to others. If they could write to it, all that is in
-    /// it is set aside. Links on the way are followed where they are root's or our own.
+/// A folder of this process's user that is as it was found.
+#[derive(Debug)]
+pub struct FoundFolder {
+    handle: OwnedFd,
+    asked: PathBuf,
+    path: PathBuf,
+    rules: Rules,
+    facts: Stat,
+}
+
+impl FoundFolder {
+    /// Finds a folder of gpud's own, and makes it if it is missing. Links on the way are followed where they are root's or our own.
     ///
     /// # Errors
-    /// [`TrustError`]; a folder of another user is one, and so is one that cannot be closed.
-    pub fn open(path: &Path) -> Result<Self, TrustError> {
-        Self::open_as(path, Rules::of_process(), true)
+    /// [`TrustError`]; a folder of another user is one.
+    pub fn find(path: &Path) -> Result<Self, TrustError> {
+        Self::find_as(path, Rules::of_process(), true)
     }
 
-    /// The same, for a folder that itself may not be a link.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_unlinked(path: &Path) -> Result<Self, TrustError> {
-        Self::open_as(path, Rules::of_process(), false)
-    }
-
-    pub(super) fn open_as(
-        path: &Path,
-        rules: Rules,
-        follows_last: bool,
-    ) -> Result<Self, TrustError> {
+    fn find_as(path: &Path, rules: Rules, follows_last: bool) -> Result<Self, TrustError> {
         let goal = WalkGoal {
             makes_folders: true,
             is_folder: true,
@@ -73,17 +70,43 @@ impl OwnFolder {
         else {
             return Err(TrustError::io(path, io::ErrorKind::NotADirectory.into()));
         };
-        let failed = |error: Errno| TrustError::io(path, error.into());
         if !rules.is_own(&facts) {
             let wrong = TrustProblem::Owner(facts.st_uid);
             return Err(rules.refuse(path, &found, &facts, wrong));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = openat(&handle, ".", flags, Mode::empty()).map_err(failed)?;
+        let handle = openat(&handle, ".", flags, Mode::empty())
+            .map_err(|error| TrustError::io(path, error.into()))?;
+        Ok(Self {
+            handle,
+            asked: path.to_owned(),
+            path: found,
+            rules,
+            facts,
+        })
+    }
+
+    /// Its path, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Closes it to others. If they could write to it, all that is in it is set aside.
+    ///
+    /// # Errors
+    /// [`TrustError`]: it cannot be closed, or what is in it cannot be set aside.
+    pub fn close(self) -> Result<OwnFolder, TrustError> {
+        let Self {
+            handle,
+            asked,
+            path,
+            rules,
+            facts,
+        } = self;
         let mode = facts.st_mode & 0o777;
-        let could_be_changed = set_aside::was_open(rules, &found, &handle, &facts);
+        let could_be_changed = set_aside::was_open(rules, &path, &handle, &facts);
         let set_aside = match could_be_changed {
-            true => set_aside::everything(&handle, &found)?,
+            true => set_aside::everything(&handle, &path)?,
             false => None,
         };
         let is_open = mode & OTHERS != 0;
@@ -91,7 +114,7 @@ impl OwnFolder {
             match fchmod(&handle, Mode::from_raw_mode(mode & !OTHERS)) {
                 // Nobody can change a thing on such a disk, and gpud runs on it from memory.
                 Ok(()) | Err(Errno::ROFS) => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(TrustError::io(&asked, error.into())),
             }
         }
         if let Some(SetAside { folder, names }) = &set_aside {
@@ -100,16 +123,35 @@ impl OwnFolder {
                 set_aside = %folder.display(),
                 ?names,
                 "other users could write to {}: what was in it may be theirs and is set aside",
-                found.display()
+                path.display()
             );
         }
-        Ok(Self {
+        Ok(OwnFolder {
             handle,
-            path: found,
+            path,
             rules,
             was: is_open.then_some(mode),
             set_aside,
         })
+    }
+}
+
+impl OwnFolder {
+    /// Opens a folder of gpud's own, makes it if it is missing, and closes it to others. If they could write to it, all that is in
+    /// it is set aside. Links on the way are followed where they are root's or our own.
+    ///
+    /// # Errors
+    /// [`TrustError`]; a folder of another user is one, and so is one that cannot be closed.
+    pub fn open(path: &Path) -> Result<Self, TrustError> {
+        FoundFolder::find(path)?.close()
+    }
+
+    /// The same, for a folder that itself may not be a link.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_unlinked(path: &Path) -> Result<Self, TrustError> {
+        FoundFolder::find_as(path, Rules::of_process(), false)?.close()
     }
 
     /// Its path, without links.

@@ -14,6 +14,7 @@ use std::{
 use rustix::{
     fs::{Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, openat, renameat},
     io::Errno,
+    mount::UnmountFlags,
 };
 
 use super::{TrustError, mounts, rules::Rules};
@@ -26,6 +27,8 @@ const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 /// Deepest folder that is looked into.
 const MAX_DEPTH: usize = 16;
+/// Most file systems that are unmounted at one place.
+const MAX_MOUNTS: usize = 16;
 /// Most files and folders that are looked at.
 const MAX_ENTRIES: usize = 100_000;
 
@@ -50,7 +53,11 @@ pub(super) fn was_open(rules: Rules, path: &Path, handle: &OwnedFd, facts: &Stat
 /// [`TrustError::NotSetAside`].
 pub(super) fn everything(handle: &OwnedFd, path: &Path) -> Result<Option<SetAside>, TrustError> {
     let failed = |error: Errno| not_set_aside(path, error);
-    fchmod(handle, Mode::from_raw_mode(STICKY | 0o700)).map_err(failed)?;
+    match fchmod(handle, Mode::from_raw_mode(STICKY | 0o700)) {
+        // Nothing can be put into it.
+        Err(Errno::ROFS) if names(handle).is_ok_and(|names| names.is_empty()) => return Ok(None),
+        closed => closed.map_err(failed)?,
+    }
     let names = names(handle).map_err(failed)?;
     let moved = match names.is_empty() {
         true => None,
@@ -78,7 +85,13 @@ pub(super) fn entries(
             Ok(()) => moved.push(shown),
             Err(Errno::NOENT) => {}
             Err(Errno::BUSY | Errno::XDEV) if is_mount_of_roots(handle, &entry) => {}
-            Err(error) => return Err(not_set_aside(&path.join(shown), error)),
+            Err(error) => {
+                let entry_path = path.join(&shown);
+                unmount(handle, &entry, &entry_path);
+                renameat(handle, &entry, &target, &entry)
+                    .map_err(|_| not_set_aside(&entry_path, error))?;
+                moved.push(shown);
+            }
         }
     }
     moved.sort();
@@ -169,6 +182,21 @@ pub(super) fn names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
         }
     }
     Ok(names)
+}
+
+/// Unmounts what a user has mounted in gpud's own folder, where this process may: moved, it would still be a file system that
+/// never answers. It is not asked.
+fn unmount(folder: &OwnedFd, name: &CStr, path: &Path) {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for _ in 0..MAX_MOUNTS {
+        let server = openat(folder, name, flags, Mode::empty()).and_then(mounts::served_by);
+        let is_of_user = server.is_ok_and(|server| server.is_some_and(|user| user != 0));
+        let detach = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
+        if !is_of_user || rustix::mount::unmount(path, detach).is_err() {
+            return;
+        }
+        tracing::warn!("what a user had mounted at {} is unmounted", path.display());
+    }
 }
 
 /// Whether a folder is one of another file system, which root has mounted: nobody could take it out, and what it is itself, those

@@ -120,6 +120,22 @@ async fn the_first_use_of_the_binarys_code_puts_all_of_it_into_the_folder() {
     assert_eq!(cache.compiled(), 0);
 }
 
+/// Code with its checksum, which somebody could put there while the folder was open to others.
+#[tokio::test]
+async fn other_code_under_the_name_of_a_built_in_component_is_replaced() {
+    let engine = engine::new().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let key = key(&engine, Wasm::Bytes(&wasm()));
+    let code = compiler::compile(&wasm()).unwrap();
+    let cache = with_code(home.path(), key, code.clone());
+    let folder = cache.folder.as_ref().unwrap();
+    let other = compiler::compile(b"(component (core module))").unwrap();
+    folder.place(key, &other).unwrap();
+    component(&cache, &engine).await.unwrap();
+    assert!(fs::read(folder.entry(key)).unwrap() == code);
+    assert_eq!(cache.compiled(), 0);
+}
+
 /// The umask of a service or a shell does not open code to others, which would have it compiled at each start.
 #[tokio::test]
 async fn code_and_sums_are_for_their_owner_alone() {

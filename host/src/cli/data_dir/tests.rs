@@ -34,7 +34,7 @@ fn files(data: &Path, bits: u32) {
 }
 
 #[test]
-fn what_others_could_read_is_closed_and_what_they_could_lock_is_made_anew() {
+fn what_others_could_read_is_closed_and_what_they_could_lock_is_another_one() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("a/data");
     close(&data).unwrap();

@@ -105,6 +105,20 @@ async fn a_corrupt_file_is_set_aside_and_the_daemon_runs_on() {
 }
 
 #[tokio::test]
+async fn statements_in_a_file_do_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    let connection = rusqlite::Connection::open(state_file(folder.path())).unwrap();
+    connection
+        .execute_batch("CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM event; END")
+        .unwrap();
+    drop(connection);
+    let store = open(folder.path());
+    insert(&store, "new", event(1, "e", "kept")).await;
+    assert_eq!(messages(&store, "new").await, ["kept"]);
+}
+
+#[tokio::test]
 async fn a_file_of_a_later_gpud_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path()).await;

@@ -46,6 +46,7 @@ fn a_folder_is_given_with_what_is_in_it_but_not_what_it_links_to() {
     fs::write(data.join("packs/x/file"), "").unwrap();
     fs::write(data.join("gpud.state"), "").unwrap();
     symlink(&outside, data.join("link")).unwrap();
+    fs::hard_link(&outside, data.join("packs/second")).unwrap();
     fs::create_dir(data.join("theirs")).unwrap();
     fs::write(data.join("theirs/file"), "").unwrap();
     chown(data.join("theirs"), Some(54_321), None).unwrap();
