@@ -142,7 +142,7 @@ fn files_that_others_hold_open_are_replaced() {
         .open(data.join("gpud.state-shm"))
         .unwrap();
     let holder = Command::new("flock")
-        .args(["--shared", "gpud.lock", "sleep", "600"])
+        .args(["--no-fork", "--shared", "gpud.lock", "sleep", "600"])
         .current_dir(&data)
         .uid(OTHER)
         .gid(OTHER)
@@ -172,9 +172,9 @@ fn files_that_others_hold_open_are_replaced() {
 }
 
 /// A script that mounts a file system of the other user's, which never answers.
-fn mute_file_system(ready: &Path, point: &Path) -> String {
+fn mute_file_system(ready: &Path, point: &Path, private: &str) -> String {
     format!(
-        "{AWAIT}\npython3 '{}/../tests/e2e/hostile_machine/mute_fuse.py' '{ready}' '{point}' {OTHER} &\nawait '{ready}'",
+        "{AWAIT}\npython3 '{}/../tests/e2e/hostile_machine/mute_fuse.py' '{ready}' '{point}' {OTHER} {private} &\nawait '{ready}'",
         env!("CARGO_MANIFEST_DIR"),
         ready = ready.display(),
         point = point.display(),
@@ -187,13 +187,13 @@ fn file_systems_in_the_folder_that_never_answer_are_unmounted() {
     if !can(&["python3", "/dev/fuse"]) {
         return;
     }
-    for name in ["exports", "cache", "other"] {
+    for (name, private) in [("exports", ""), ("cache", "private"), ("other", "")] {
         let data = home.path().join(format!("of-{name}"));
         fs::create_dir_all(data.join(name)).unwrap();
         mode(&data, 0o777);
         let ready = home.path().join(format!("ready-{name}"));
         let daemon = Start::new()
-            .inside(&mute_file_system(&ready, &data.join(name)))
+            .inside(&mute_file_system(&ready, &data.join(name), private))
             .folder(&data)
             .arguments(&["--components=none", "--plugin-specs-file="])
             .spawn();
@@ -215,7 +215,7 @@ fn a_file_system_among_temporary_files_that_never_answers_is_left_alone() {
     fs::create_dir_all(&point).unwrap();
     mode(&temporary, 0o1777);
     let daemon = Start::new()
-        .inside(&mute_file_system(&home.path().join("ready"), &point))
+        .inside(&mute_file_system(&home.path().join("ready"), &point, ""))
         .environment("TMPDIR", temporary.to_str().unwrap())
         .arguments(&["--components=none", "--plugin-specs-file="])
         .spawn();
@@ -230,7 +230,7 @@ fn a_folder_that_another_user_serves_ends_the_start() {
     }
     let data = home.path().join("data");
     fs::create_dir(&data).unwrap();
-    let prepare = mute_file_system(&home.path().join("ready"), &data);
+    let prepare = mute_file_system(&home.path().join("ready"), &data, "");
     let output = Command::new("timeout")
         .args(["--signal=KILL", "120", "unshare"])
         .args(["--mount", "--propagation=private", "--pid", "--fork"])

@@ -1,6 +1,10 @@
 //! File systems that a user serves (FUSE): that user decides their owners and permissions.
 
-use std::{fs, os::fd::AsFd};
+use std::{
+    fs,
+    os::{fd::AsFd, unix::ffi::OsStrExt as _},
+    path::Path,
+};
 
 use rustix::{
     fs::{AtFlags, StatxFlags, fstatfs, major, makedev, minor, statx},
@@ -43,12 +47,39 @@ pub fn served_by(handle: impl AsFd) -> Result<Option<u32>, Errno> {
     Ok((!is_fuse).then_some(0))
 }
 
+/// Returns the user that serves what is mounted at a path without links, on top where there are several; root for the kernel's and the
+/// host's file systems. `None` where nothing is.
+pub fn served_at(path: &Path) -> Option<u32> {
+    let mounts = fs::read(MOUNTS).ok()?;
+    at(&mounts, path)
+}
+
+/// The same from the table, where blanks and the like of a path are written `\040`.
+fn at(mounts: &[u8], path: &Path) -> Option<u32> {
+    let mut escaped = Vec::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\\' => escaped.extend(format!("\\{byte:03o}").bytes()),
+            byte => escaped.push(*byte),
+        }
+    }
+    let mut lines = mounts.rsplit(|byte| *byte == b'\n');
+    let is_there =
+        |line: &&[u8]| line.split(|byte| *byte == b' ').nth(4) == Some(escaped.as_slice());
+    server(&String::from_utf8_lossy(lines.find(is_there)?))
+}
+
 /// Reads the table of mounts: `36 35 98:0 / /mnt rw - fuse.sshfs host: rw,user_id=1000,group_id=1000`.
 fn find(mounts: &str, major: u32, minor: u32) -> Option<u32> {
     let device = format!("{major}:{minor}");
     let line = mounts
         .lines()
         .find(|line| line.split(' ').nth(2) == Some(device.as_str()))?;
+    server(line)
+}
+
+/// Returns the server of the file system in a line of the table.
+fn server(line: &str) -> Option<u32> {
     let (_, system) = line.split_once(" - ")?;
     if !system.starts_with(TYPES) {
         return Some(0);
@@ -75,5 +106,15 @@ mod tests {
         assert_eq!(find(mounts, 0, 54), Some(0));
         assert_eq!(find(mounts, 0, 5), None);
         assert_eq!(find("", 0, 0), None);
+        for (path, expected) in [
+            ("/mnt/a b", Some(1000)),
+            ("/mnt/root", Some(0)),
+            ("/", Some(0)),
+            ("/mnt", None),
+        ] {
+            assert_eq!(at(mounts.as_bytes(), Path::new(path)), expected, "{path}");
+        }
+        let twice = format!("{mounts}\n39 22 0:55 / /mnt/root rw - fuse y rw,user_id=7");
+        assert_eq!(at(twice.as_bytes(), Path::new("/mnt/root")), Some(7));
     }
 }

@@ -87,7 +87,7 @@ pub(super) fn entries(
             Err(Errno::BUSY | Errno::XDEV) if is_mount_of_roots(handle, &entry) => {}
             Err(error) => {
                 let entry_path = path.join(&shown);
-                unmount(handle, &entry, &entry_path);
+                unmount(&entry_path);
                 renameat(handle, &entry, &target, &entry)
                     .map_err(|_| not_set_aside(&entry_path, error))?;
                 moved.push(shown);
@@ -186,11 +186,9 @@ pub(super) fn names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
 
 /// Unmounts what a user has mounted in gpud's own folder, where this process may: moved, it would still be a file system that
 /// never answers. It is not asked.
-fn unmount(folder: &OwnedFd, name: &CStr, path: &Path) {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+fn unmount(path: &Path) {
     for _ in 0..MAX_MOUNTS {
-        let server = openat(folder, name, flags, Mode::empty()).and_then(mounts::served_by);
-        let is_of_user = server.is_ok_and(|server| server.is_some_and(|user| user != 0));
+        let is_of_user = mounts::served_at(path).is_some_and(|user| user != 0);
         let detach = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
         if !is_of_user || rustix::mount::unmount(path, detach).is_err() {
             return;
