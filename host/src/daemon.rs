@@ -208,6 +208,9 @@ async fn own_files(options: &Options) -> Vec<PathBuf> {
     own_files.extend(options.token_file.clone());
     own_files.extend(options.tls_files.as_ref().map(|(_, key)| key.clone()));
     exports::withhold_secrets(&options.exports.further);
+    let further = options.exports.further.clone();
+    let named = tokio::task::spawn_blocking(move || exports::secret_files_of(&further));
+    own_files.extend(named.await.unwrap_or_default());
     if let Some(path) = options.exports.file.clone() {
         let named = tokio::task::spawn_blocking(move || exports::secret_files(&path));
         own_files.extend(named.await.unwrap_or_default());

@@ -1,8 +1,9 @@
 //! What other users of the machine leave in a data folder that was open to them for a while, or still hold open.
 
 use std::{
+    ffi::OsStr,
     fs,
-    os::unix::process::CommandExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::symlink, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child, Command},
     thread::sleep,
@@ -132,6 +133,9 @@ impl Drop for OtherProcess {
 #[test]
 fn files_that_others_hold_open_are_replaced() {
     let Some(home) = home() else { return };
+    if !can(&["python3"]) {
+        return;
+    }
     let data = used(home.path());
     mode(&data, 0o755);
     for name in ["gpud.lock", "gpud.state", "gpud.state-shm"] {
@@ -141,8 +145,11 @@ fn files_that_others_hold_open_are_replaced() {
         .write(true)
         .open(data.join("gpud.state-shm"))
         .unwrap();
-    let holder = Command::new("flock")
-        .args(["--no-fork", "--shared", "gpud.lock", "sleep", "600"])
+    // The name of its process is no UTF-8.
+    let script = "import ctypes, fcntl, time; ctypes.CDLL(None).prctl(15, b'a\\xff'); lock = open('gpud.lock'); \
+                  fcntl.flock(lock, fcntl.LOCK_SH); time.sleep(600)";
+    let holder = Command::new("python3")
+        .args(["-c", script])
         .current_dir(&data)
         .uid(OTHER)
         .gid(OTHER)
@@ -187,13 +194,24 @@ fn file_systems_in_the_folder_that_never_answer_are_unmounted() {
     if !can(&["python3", "/dev/fuse"]) {
         return;
     }
-    for (name, private) in [("exports", ""), ("cache", "private"), ("other", "")] {
-        let data = home.path().join(format!("of-{name}"));
+    // A name that is no UTF-8 makes the kernel's table of mounts none.
+    let odd = OsStr::from_bytes(b"odd \xff");
+    for (number, (name, private)) in [
+        (OsStr::new("exports"), ""),
+        (OsStr::new("cache"), "private"),
+        (odd, ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let data = home.path().join(format!("data-{number}"));
         fs::create_dir_all(data.join(name)).unwrap();
         mode(&data, 0o777);
-        let ready = home.path().join(format!("ready-{name}"));
+        let ready = home.path().join(format!("ready-{number}"));
+        let point = home.path().join(format!("point-{number}"));
+        symlink(data.join(name), &point).unwrap();
         let daemon = Start::new()
-            .inside(&mute_file_system(&ready, &data.join(name), private))
+            .inside(&mute_file_system(&ready, &point, private))
             .folder(&data)
             .arguments(&["--components=none", "--plugin-specs-file="])
             .spawn();
@@ -228,9 +246,15 @@ fn a_folder_that_another_user_serves_ends_the_start() {
     if !can(&["python3", "/dev/fuse"]) {
         return;
     }
-    let data = home.path().join("data");
-    fs::create_dir(&data).unwrap();
-    let prepare = mute_file_system(&home.path().join("ready"), &data, "");
+    for private in ["", "private"] {
+        served_by_another_user(home.path(), private);
+    }
+}
+
+fn served_by_another_user(home: &Path, private: &str) {
+    let data = home.join("data");
+    fs::create_dir_all(&data).unwrap();
+    let prepare = mute_file_system(&home.join(format!("ready-{private}")), &data, private);
     let output = Command::new("timeout")
         .args(["--signal=KILL", "120", "unshare"])
         .args(["--mount", "--propagation=private", "--pid", "--fork"])

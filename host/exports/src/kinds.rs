@@ -5,6 +5,8 @@
 //! [`Worker::run_state`] for a [`StateExport`](crate::StateExport), [`Worker::run_metrics`] for a
 //! [`MetricExport`](crate::MetricExport); an engine that wants both joins them.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize as _, Deserializer};
 
 #[cfg(feature = "otlp")]
@@ -14,7 +16,9 @@ use crate::postgres;
 #[cfg(feature = "s3")]
 use crate::s3;
 use crate::{
-    Context, DeliveryError, Record, alertmanager, inventory, kubernetes, secret::Secret, webhook,
+    Context, DeliveryError, Record, alertmanager, inventory, kubernetes,
+    secret::{Secret, SecretSource},
+    webhook,
     worker::Worker,
 };
 
@@ -141,6 +145,16 @@ impl Settings {
             Self::Webhook(settings) => settings.secrets(),
         };
         named.into_iter().flatten().collect()
+    }
+
+    /// Returns the files with secrets that are named by what its settings name: a kubeconfig, or the environment. It blocks.
+    pub fn further_secret_files(&self, source: &dyn SecretSource) -> Vec<PathBuf> {
+        match self {
+            Self::Kubernetes(settings) => kubernetes::secret_files(settings, source),
+            #[cfg(feature = "s3")]
+            Self::S3(settings) => settings.bucket.further_secret_files(source),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns true if it takes records one by one.

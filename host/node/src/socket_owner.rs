@@ -101,10 +101,11 @@ pub fn own_uid() -> u32 {
 
 /// Reads one of the kernel's tables of sockets.
 pub(super) fn read_table(table: &str) -> Option<String> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let file = std::fs::File::open(table).ok()?;
-    file.take(MAX_TABLE).read_to_string(&mut text).ok()?;
-    Some(text)
+    file.take(MAX_TABLE).read_to_end(&mut bytes).ok()?;
+    // Users name Unix sockets, in any bytes.
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// State of a socket whose owner still holds it: the kernel shows one that was closed as root's.

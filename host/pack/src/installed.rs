@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     io::Write as _,
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -20,6 +20,8 @@ use crate::node::trusted::{self, Opener, OwnFolder};
 
 /// The folder of packs inside the data folder.
 pub const FOLDER: &str = "packs";
+/// Permissions of group and others.
+const OTHERS: u32 = 0o077;
 /// Where a version is written before it has its name.
 const UNFINISHED: &str = ".unfinished-";
 /// Before the record in a spec.
@@ -247,19 +249,35 @@ impl Packs {
         let data_dir = self.folder.parent().unwrap_or(Path::new("/"));
         trusted::make_folder(data_dir, 0o700)
             .and_then(|()| OwnFolder::open(&self.folder).map(drop))
-            .map_err(|error| PackRefusal(format!("{error}; nothing was changed")))
+            .map_err(|error| match error.is_of_open_folder(data_dir) {
+                true => PackRefusal(format!(
+                    "other users can change the data folder {}: start gpud, which closes it and sets aside what is in it; nothing \
+                     was changed",
+                    data_dir.display()
+                )),
+                false => PackRefusal(format!("{error}; nothing was changed")),
+            })
     }
 
     /// One at a time: waits for other processes that change the folder.
     fn turn(&self) -> io::Result<fs::File> {
-        let lock = fs::File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            // Opening a pipe that nobody reads would wait for ever.
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-            .open(self.folder.join(".lock"))?;
+        let path = self.folder.join(".lock");
+        let open = || {
+            fs::File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .mode(0o600)
+                // Opening a pipe that nobody reads would wait for ever.
+                .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+                .open(&path)
+        };
+        let mut lock = open()?;
+        // Others who could open it may hold it for ever.
+        if lock.metadata()?.mode() & OTHERS != 0 {
+            fs::remove_file(&path)?;
+            lock = open()?;
+        }
         flock(&lock, FlockOperation::LockExclusive)?;
         Ok(lock)
     }

@@ -9,7 +9,7 @@ use crate::{
     base64,
     node::{
         error::SourceError,
-        process::{self, Command, Env, Output, Program, Streams},
+        process::{self, Command, Output, Program, Streams},
     },
     wire::{GoDuration, RunBashScript, Step},
 };
@@ -65,15 +65,11 @@ pub(super) async fn steps(
             }
         };
         let run = process::run(Command {
-            program: Program::BashFile(script),
-            env: Env::WithoutSecrets,
-            cwd: None,
-            deadline: left,
             max_output_bytes: MAX_OUTPUT.saturating_sub(done.output.len()),
             streams: Streams::Combined,
             contained: true,
-            echo: false,
             as_root,
+            ..Command::new(Program::BashFile(script), left)
         });
         let ended = tokio::select! {
             ended = run => ended,

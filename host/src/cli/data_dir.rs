@@ -10,12 +10,12 @@ use crate::{
     exports::SPOOL_FOLDER,
     node::{
         system::euid,
-        trusted::{self, ClosedEntries, FoundFolder, Opener, SetAside, TrustError},
+        trusted::{self, ClosedEntries, FoundFolder, Opener, TrustError},
     },
     pack::PACKS_FOLDER,
     plugins::VERSIONS_FOLDER,
     server::TOKEN_FILE,
-    store::{FolderLock, LOCK_FILE, STATE_FILE, StoreError},
+    store::{FolderLock, STATE_FILE, StoreError},
 };
 
 const SHARED: &str = "/var/lib";
@@ -40,6 +40,15 @@ pub enum CloseError {
     /// Another gpud uses it.
     #[error(transparent)]
     Used(#[from] StoreError),
+    /// A command of root's is about to use it, and others can change it.
+    #[error(
+        "other users can change the data folder {}: start gpud, which closes it and sets aside what is in it, or move it away",
+        .0.display()
+    )]
+    Open(PathBuf),
+    /// Another folder has its path.
+    #[error("{} is not the folder that was closed: unmount what is mounted there", .0.display())]
+    Replaced(PathBuf),
     /// A file that others could open cannot be removed.
     #[error("other users could open {}, and it cannot be removed: {source}; remove it", file.display())]
     Remove {
@@ -92,26 +101,32 @@ pub fn close(folder: &Path) -> Result<(), CloseError> {
         Err(problem) => return refused_or_said(problem),
         Ok(closed) => closed,
     };
-    // Who has one of these open can stop gpud with a lock, or end it: SQLite maps its shared memory. New ones are made.
-    for name in closed.iter().filter(|name| is_shared(name)) {
+    if !own.is_at_path() {
+        return Err(CloseError::Replaced(own.path().to_owned()));
+    }
+    let (renewed, closed): (Vec<String>, Vec<String>) =
+        closed.into_iter().partition(|name| is_renewed(name));
+    for name in &renewed {
         let file = own.path().join(name);
         fs::remove_file(&file).map_err(|source| CloseError::Remove { file, source })?;
     }
-    if let Some(SetAside { folder, names }) = set_aside {
+    if let Some(moved) = set_aside {
         tracing::error!(
-            set_aside = %folder.display(),
-            ?names,
+            set_aside = %moved.folder.display(),
+            count = moved.count,
+            names = ?moved.names,
             "other users could have changed files in the data folder: they may be theirs and are set aside"
         );
     }
     // What was set aside is said already.
     let is_empty = own.set_aside().is_some();
-    if !is_empty && (own.was_open().is_some() || !closed.is_empty()) {
+    if !is_empty && (own.was_open().is_some() || !closed.is_empty() || !renewed.is_empty()) {
         let mode = own.was_open().map(|mode| format!("{mode:03o}"));
         tracing::warn!(
             folder = %own.path().display(),
             mode,
             files = ?closed,
+            removed = ?renewed,
             "the data folder was open to other users and is closed now; a process that has a file of it open keeps it open"
         );
     }
@@ -134,9 +149,10 @@ fn refused_or_said(problem: TrustError) -> Result<(), CloseError> {
 ///
 /// # Errors
 /// The command is root's, and another user could change the folder.
-pub fn check(folder: &Path) -> Result<(), TrustError> {
+pub fn check(folder: &Path) -> Result<(), CloseError> {
     match Opener::of_command().check_folder(folder) {
-        Err(refused) if refused.is_refusal() => Err(refused),
+        Err(open) if open.is_of_open_folder(folder) => Err(CloseError::Open(folder.to_owned())),
+        Err(refused) if refused.is_refusal() => Err(refused.into()),
         _ => Ok(()),
     }
 }
@@ -150,9 +166,10 @@ fn group(name: &str) -> Option<String> {
     is_ours.then(|| name.to_owned())
 }
 
-/// Whether all processes that use the database open this file, and nothing that lasts is in it.
-fn is_shared(name: &str) -> bool {
-    name == LOCK_FILE || name.strip_prefix(STATE_FILE) == Some("-shm")
+/// Whether a file that others could read is removed, and made again where it is needed. They may know the token; and who has a lock
+/// open can stop gpud, or end it where SQLite maps its shared memory. Nothing that lasts is in them.
+fn is_renewed(name: &str) -> bool {
+    name == TOKEN_FILE || name.ends_with(".lock") || name.strip_prefix(STATE_FILE) == Some("-shm")
 }
 
 #[cfg(test)]

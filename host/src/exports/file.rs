@@ -66,11 +66,21 @@ pub fn withhold_secrets(configs: &[ExportConfig]) {
 
 /// Returns the files with secrets that a file of exports names, as far as it can be read. It blocks.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
-    let configs = read(path, Opener::of_daemon()).unwrap_or_default();
-    let secrets = configs.iter().flat_map(|config| config.settings.secrets());
-    secrets
-        .filter_map(|secret| secret.file().map(Path::to_owned))
-        .collect()
+    secret_files_of(&read(path, Opener::of_daemon()).unwrap_or_default())
+}
+
+/// Returns the files with secrets that exports name, and those that are named in these. It blocks.
+pub fn secret_files_of(configs: &[ExportConfig]) -> Vec<PathBuf> {
+    let source = TrustedFiles(Opener::of_daemon());
+    let of_one = |config: &ExportConfig| {
+        let secrets = config.settings.secrets().into_iter();
+        let mut files: Vec<PathBuf> = secrets
+            .filter_map(|secret| secret.file().map(Path::to_owned))
+            .collect();
+        files.extend(config.settings.further_secret_files(&source));
+        files
+    };
+    configs.iter().flat_map(of_one).collect()
 }
 
 /// The user whose programs may have every secret.

@@ -19,7 +19,7 @@ use gpud_exports::{
 use tokio::sync::{mpsc::Sender, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use file::{read, secret_files, secrets_of_command, withhold_secrets};
+pub use file::{read, secret_files, secret_files_of, secrets_of_command, withhold_secrets};
 
 use crate::{
     component::{Registry, Services},

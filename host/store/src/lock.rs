@@ -4,13 +4,12 @@
     reason = "the kernel prints these files from its memory, and there is no node yet"
 )]
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat};
 use rustix::io::Errno;
 
 use super::StoreError;
@@ -38,7 +37,7 @@ impl FolderLock {
     pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(LOCK_FILE);
         let file = open(&path)?;
-        if lock(&file, FlockOperation::NonBlockingLockExclusive, folder)? {
+        if lock(&file, folder)? {
             return Ok(Self { _file: file });
         }
         tracing::warn!(
@@ -47,45 +46,69 @@ impl FolderLock {
         );
         fs::remove_file(&path)?;
         let file = open(&path)?;
-        match lock(&file, FlockOperation::NonBlockingLockExclusive, folder)? {
+        match lock(&file, folder)? {
             true => Ok(Self { _file: file }),
             false => Err(StoreError::OtherDaemon(folder.to_owned())),
         }
     }
 
-    /// Checks that no other gpud uses `folder`, without taking the lock. One that cannot be looked at is free.
+    /// Checks that no other gpud uses `folder`, which others may be able to change: nothing in it is opened, since a file system
+    /// of theirs, or one that has a lease, may never answer. One that cannot be looked at is free.
     ///
     /// # Errors
     /// [`StoreError::OtherDaemon`].
     pub fn check_free(folder: &Path) -> Result<(), StoreError> {
-        let Ok(file) = open_there(folder) else {
-            return Ok(());
-        };
-        match lock(&file, FlockOperation::NonBlockingLockShared, folder) {
-            Err(error @ StoreError::OtherDaemon(_)) => Err(error),
-            _ => Ok(()),
+        let locks = kernel_file(LOCKS);
+        let is_locked = look_up(folder).is_ok_and(|lock| {
+            let mut holders = holders(&locks, lock.st_ino);
+            holders.any(|process| !is_no_gpud(process, identity(&lock)))
+        });
+        match is_locked || is_used(folder) {
+            true => Err(StoreError::OtherDaemon(folder.to_owned())),
+            false => Ok(()),
         }
     }
 }
 
-/// Opens the lock of a folder that others may be able to change: no link, and nothing of another file system, which may never
-/// answer.
-fn open_there(folder: &Path) -> io::Result<File> {
-    let looked_up = |path: &Path| {
+/// Whether another process of this program has a file of the folder open: others may have taken its lock away.
+fn is_used(folder: &Path) -> bool {
+    let program = |process: &str| fs::read_link(format!("/proc/{process}/exe"));
+    let Ok(own) = program("self") else {
+        return false;
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().into_string().ok()?.parse::<u32>().ok())
+        .filter(|process| *process != std::process::id())
+        .map(|process| process.to_string())
+        .filter(|process| program(process).is_ok_and(|found| found.file_name() == own.file_name()))
+        .any(|process| {
+            let open = fs::read_dir(format!("/proc/{process}/fd"));
+            let mut open = open.into_iter().flatten().flatten();
+            open.any(|open| fs::read_link(open.path()).is_ok_and(|path| path.starts_with(folder)))
+        })
+}
+
+/// Returns the facts of a folder's lock, which is no link and in the folder's own file system.
+fn look_up(folder: &Path) -> Result<Stat, Errno> {
+    let look_up = |path: &Path| {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = openat(CWD, path, flags, Mode::empty())?;
         Ok::<_, Errno>((device(&handle)?, handle))
     };
-    let (folder_device, _folder) = looked_up(folder)?;
-    let (file_device, handle) = looked_up(&folder.join(LOCK_FILE))?;
-    if file_device != folder_device || !fstat(&handle).is_ok_and(is_file) {
-        return Err(io::ErrorKind::InvalidInput.into());
+    let (folder_device, _folder) = look_up(folder)?;
+    let (file_device, handle) = look_up(&folder.join(LOCK_FILE))?;
+    match file_device == folder_device {
+        true => fstat(handle),
+        false => Err(Errno::XDEV),
     }
-    File::open(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }
 
-fn is_file(facts: Stat) -> bool {
-    FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile
+/// The numbers of a file's file system and of itself.
+type FileIdentity = (u64, u64);
+
+fn identity(facts: &Stat) -> FileIdentity {
+    (facts.st_dev, facts.st_ino)
 }
 
 /// Opens the lock of a folder that nobody else can change, and makes it if it is missing.
@@ -111,16 +134,17 @@ fn open(path: &Path) -> Result<File, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::OtherDaemon`] where root's process holds it, one of this user, or an unknown one.
-fn lock(file: &File, operation: FlockOperation, folder: &Path) -> Result<bool, StoreError> {
-    match flock(file, operation) {
+fn lock(file: &File, folder: &Path) -> Result<bool, StoreError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => return Ok(true),
         Err(Errno::WOULDBLOCK) => {}
         Err(error) => return Err(io::Error::from(error).into()),
     }
-    let facts = file.metadata()?;
-    let locks = kernel_file(LOCKS).unwrap_or_default();
-    let mut holders = holders(&locks, facts.ino()).peekable();
-    match holders.peek().is_some() && holders.all(|process| is_no_gpud(process, &facts)) {
+    let facts = fstat(file).map_err(io::Error::from)?;
+    let locks = kernel_file(LOCKS);
+    let mut holders = holders(&locks, facts.st_ino).peekable();
+    let is_known = holders.peek().is_some();
+    match is_known && holders.all(|process| is_no_gpud(process, identity(&facts))) {
         true => Ok(false),
         false => Err(StoreError::OtherDaemon(folder.to_owned())),
     }
@@ -139,24 +163,23 @@ fn holders(locks: &str, inode: u64) -> impl Iterator<Item = &str> {
     })
 }
 
-fn kernel_file(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok()
+/// Names of processes and files in it may be no UTF-8.
+fn kernel_file(path: &str) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Whether a process that took the lock cannot be a gpud: it is another user's, it has ended and left the lock to a child, as a gpud
 /// does not, or another program has its number by now. The real user counts: a program such as `su` runs as root for its caller.
-fn is_no_gpud(process: &str, lock: &Metadata) -> bool {
+fn is_no_gpud(process: &str, lock: FileIdentity) -> bool {
     // A process of another namespace has no number here.
     if !process.parse::<u32>().is_ok_and(|number| number > 0) {
         return false;
     }
     let place = format!("/proc/{process}");
-    let Some(status) = kernel_file(&format!("{place}/status")) else {
-        return !Path::new(&place).exists();
-    };
-    match real_user(&status) {
+    match real_user(&kernel_file(&format!("{place}/status"))) {
         Some(user) if user != 0 && user != rustix::process::geteuid().as_raw() => true,
-        _ => has_open(&place, lock) == Some(false),
+        _ => !Path::new(&place).exists() || has_open(&place, lock) == Some(false),
     }
 }
 
@@ -166,11 +189,11 @@ fn real_user(status: &str) -> Option<u32> {
 }
 
 /// Whether a process has a file open, if that can be seen.
-fn has_open(process: &str, file: &Metadata) -> Option<bool> {
+fn has_open(process: &str, file: FileIdentity) -> Option<bool> {
     let mut open = fs::read_dir(format!("{process}/fd")).ok()?.flatten();
     Some(open.any(|entry| {
         let facts = fs::metadata(entry.path());
-        facts.is_ok_and(|facts| (facts.dev(), facts.ino()) == (file.dev(), file.ino()))
+        facts.is_ok_and(|facts| (facts.dev(), facts.ino()) == file)
     }))
 }
 
@@ -206,15 +229,15 @@ mod tests {
     fn who_is_no_gpud_is_seen_by_its_process() {
         let folder = tempfile::tempdir().unwrap();
         let file = open(&folder.path().join(LOCK_FILE)).unwrap();
-        let lock = file.metadata().unwrap();
+        let lock = identity(&fstat(&file).unwrap());
         let own = std::process::id().to_string();
         for unknown in [own.as_str(), "0", "-1", "x"] {
-            assert!(!is_no_gpud(unknown, &lock), "{unknown}");
+            assert!(!is_no_gpud(unknown, lock), "{unknown}");
         }
         drop(file);
         // Its number has another program now, or no one.
         for other in [own.as_str(), "4194305"] {
-            assert!(is_no_gpud(other, &lock), "{other}");
+            assert!(is_no_gpud(other, lock), "{other}");
         }
         assert_eq!(real_user("Name:\tx\nUid:\t7\t0\t0\t0\n"), Some(7));
         assert_eq!(real_user("Name:\tx\n"), None);

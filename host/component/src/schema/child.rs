@@ -1,22 +1,14 @@
 //! Validates in a child process. What a plugin's schema costs is not seen by looking at it (a pattern, a few references to
 //! references, numbers that hash alike), so that it gets a little time and memory of a process of its own.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{io::Read, path::Path, time::Duration};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Fault, faults};
-use crate::node::{
-    process::{self, Command, Program},
-    temporary::TemporaryFolder,
-    trusted::output,
-};
+use crate::node::process::{self, Command, Program};
 
 /// Name of the hidden command by which gpud validates for itself.
 pub const CHILD_COMMAND: &str = "validate-config";
@@ -51,16 +43,13 @@ pub async fn faults_in_child(
         document,
         most,
     };
-    let written = tokio::task::spawn_blocking(move || write(&question)).await;
-    let written = written.map_err(|error| error.to_string())?;
-    let (_folder, file) = written.map_err(|error| format!("a file for it: {error}"))?;
-    let argv = [
-        program.as_os_str(),
-        CHILD_COMMAND.as_ref(),
-        file.as_os_str(),
-    ];
-    let program = Program::Argv(argv.map(Into::into).into());
-    let ended = process::run(Command::new(program, DEADLINE))
+    let stdin = serde_json::to_vec(&question).map_err(|error| error.to_string())?;
+    let argv = [program.as_os_str(), CHILD_COMMAND.as_ref()];
+    let command = Command {
+        stdin,
+        ..Command::new(Program::Argv(argv.map(Into::into).into()), DEADLINE)
+    };
+    let ended = process::run(command)
         .await
         .map_err(|error| error.to_string())?;
     match ended.exit_code {
@@ -73,22 +62,11 @@ pub async fn faults_in_child(
     }
 }
 
-fn write(question: &ConfigToValidate) -> io::Result<(TemporaryFolder, PathBuf)> {
-    let folder = TemporaryFolder::create()?;
-    let file = folder.path().join("question");
-    output::write_private(&file, &serde_json::to_vec(question)?)?;
-    Ok((folder, file))
-}
-
-/// Answers the question in a file, in the child, which bounds itself first. Returns the faults as JSON.
+/// Answers the question on stdin, in the child, which bounds itself first. Returns the faults as JSON.
 ///
 /// # Errors
 /// In words for the operator.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "gpud's own file, not the machine's"
-)]
-pub fn child_main(file: &Path) -> Result<String, String> {
+pub fn child_main(stdin: impl Read) -> Result<String, String> {
     for (resource, most) in [
         (Resource::Cpu, CPU_SECONDS),
         (Resource::As, MEMORY),
@@ -100,16 +78,15 @@ pub fn child_main(file: &Path) -> Result<String, String> {
         };
         setrlimit(resource, limit).map_err(|error| format!("bounding itself: {error}"))?;
     }
-    let content = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let question: ConfigToValidate =
-        serde_json::from_slice(&content).map_err(|error| error.to_string())?;
+        serde_json::from_reader(stdin).map_err(|error| error.to_string())?;
     let found = faults(&question.schema, &question.document, question.most)?;
     serde_json::to_string(&found).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
 
     use serde_json::json;
 
@@ -126,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_the_child_says_counts() {
-        let said = r#"test "$1" = validate-config && grep -q '"most":10' "$2" && echo '[{"pointer":"/a","text":"b"}]'"#;
+        let said = r#"test "$1" = validate-config && grep -q '"most":10' && echo '[{"pointer":"/a","text":"b"}]'"#;
         let fault = Fault {
             pointer: "/a".to_owned(),
             text: "b".to_owned(),

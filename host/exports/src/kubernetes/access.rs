@@ -1,12 +1,18 @@
 //! Finds the API server and the name of this machine's node.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     kubeconfig::{self, Cluster, InlineOrFile},
     settings::{self, Settings},
 };
-use crate::{Context, DeliveryError, NodeIdentity, secret::Secret};
+use crate::{
+    Context, DeliveryError, NodeIdentity,
+    secret::{Secret, SecretSource},
+};
 
 /// Variable with the node's name, as a pod's specification sets it from `spec.nodeName`.
 const NODE_NAME: &str = "NODE_NAME";
@@ -20,11 +26,24 @@ pub async fn cluster(settings: &Settings, context: &Context) -> Result<Cluster, 
         return of_pod(settings, context).map_err(DeliveryError::transient);
     };
     let bytes = read_file(context, path).await?;
+    parse(settings, path, bytes)
+        .map_err(|why| DeliveryError::transient(format!("{}: {why}", path.display())))
+}
+
+fn parse(settings: &Settings, path: &Path, bytes: Vec<u8>) -> Result<Cluster, String> {
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let parsed = String::from_utf8(bytes)
-        .map_err(|_| "it is not UTF-8".to_owned())
-        .and_then(|text| kubeconfig::parse(&text, settings.context.as_deref(), folder));
-    parsed.map_err(|why| DeliveryError::transient(format!("{}: {why}", path.display())))
+    kubeconfig::parse(&text, settings.context.as_deref(), folder)
+}
+
+/// Returns the files with secrets that the kubeconfig names, as far as it can be read. It blocks.
+pub fn secret_files(settings: &Settings, source: &dyn SecretSource) -> Vec<PathBuf> {
+    let Some(Secret::File(path)) = &settings.kubeconfig else {
+        return Vec::new();
+    };
+    let read = source.file(path);
+    let cluster = read.and_then(|bytes| parse(settings, path, bytes));
+    cluster.map_or_else(|_| Vec::new(), |cluster| cluster.secret_files())
 }
 
 /// Returns how a pod reaches the cluster that it runs in.

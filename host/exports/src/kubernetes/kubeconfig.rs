@@ -30,6 +30,22 @@ pub enum InlineOrFile {
     File(PathBuf),
 }
 
+impl Cluster {
+    /// Returns the files that hold secrets.
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        let key = self.identity.as_ref().map(|(_, key)| key);
+        let named = [self.token.as_ref(), key];
+        named
+            .into_iter()
+            .flatten()
+            .filter_map(|value| match value {
+                InlineOrFile::File(path) => Some(path.clone()),
+                InlineOrFile::Inline(_) => None,
+            })
+            .collect()
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Document {

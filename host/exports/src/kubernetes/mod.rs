@@ -28,6 +28,7 @@ use plan::{Judgements, Plan, PlanContext};
 use rules::Rule;
 use view::NodeView;
 
+pub use access::secret_files;
 pub use settings::{KIND, Settings};
 
 /// How long after the start a condition without a component stays as it is.

@@ -4,7 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::Deserialize;
 
-use crate::{config::ConfigDuration, partition, row_origin, secret::Secret};
+use crate::{
+    config::ConfigDuration,
+    partition, row_origin,
+    secret::{Secret, SecretSource},
+};
 
 /// The kind's name in the file.
 pub const KIND: &str = "s3";
@@ -56,6 +60,12 @@ pub struct BucketSettings {
     /// Further certificates to trust, PEM.
     pub ca_file: Option<PathBuf>,
 }
+
+/// Variables that name files with credentials.
+const VARIABLES_OF_FILES: [&str; 2] = [
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+];
 
 /// The sources of credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -124,6 +134,16 @@ impl Settings {
 }
 
 impl BucketSettings {
+    /// Returns the files with secrets that the environment names.
+    pub(crate) fn further_secret_files(&self, source: &dyn SecretSource) -> Vec<PathBuf> {
+        let names = match self.credentials {
+            Some(CredentialSource::Environment) => &VARIABLES_OF_FILES[..],
+            _ => &[],
+        };
+        let files = names.iter().filter_map(|name| source.variable(name));
+        files.map(PathBuf::from).collect()
+    }
+
     pub(crate) fn secrets(&self) -> Vec<Option<&Secret>> {
         let keys = [
             &self.access_key_id,

@@ -53,7 +53,9 @@ impl Cgroups {
     }
 
     fn find() -> io::Result<Self> {
-        let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+        // Users name what they mount, in any bytes.
+        let mounts = fs::read("/proc/self/mountinfo")?;
+        let mounts = String::from_utf8_lossy(&mounts);
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let missing = |what: &str| io::Error::other(what.to_owned());
         let mount = mount_of(&mounts).ok_or_else(|| missing("cgroup v2 is not mounted"))?;

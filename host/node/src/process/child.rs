@@ -113,7 +113,8 @@ async fn until_end(
     let (limit, echo) = (command.max_output_bytes, command.echo);
     let script = match &command.program {
         Program::BashStdin(script) => script.clone(),
-        Program::Argv(_) | Program::BashFile(_) => Vec::new(),
+        Program::Argv(_) => command.stdin.clone(),
+        Program::BashFile(_) => Vec::new(),
     };
     // Starting a program reads it from disk, which may hang. If the deadline passes in the meantime, the finished start
     // is dropped there, and with it the group.
@@ -212,6 +213,7 @@ fn start(command: &Command, cgroups: Option<&'static Cgroups>) -> Result<Running
     }
     process.stdin(match command.program {
         Program::BashStdin(_) => Stdio::piped(),
+        Program::Argv(_) if !command.stdin.is_empty() => Stdio::piped(),
         Program::Argv(_) | Program::BashFile(_) => Stdio::null(),
     });
     let pipes =

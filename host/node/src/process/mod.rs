@@ -44,6 +44,8 @@ const COLLECT_ENDS: Duration = Duration::from_millis(100);
 pub struct Command {
     /// The program or script.
     pub program: Program,
+    /// What a [`Program::Argv`] reads on stdin; nothing if empty.
+    pub stdin: Vec<u8>,
     /// Its environment.
     pub env: Env,
     /// Working directory. When absent, `/` for a contained one, else the daemon's own.
@@ -69,7 +71,7 @@ pub struct Command {
 /// The program of a [`Command`]. `bash` is looked up in the `PATH` of its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
-    /// A program (looked up in `PATH` when its name has no slash) and its arguments. Stdin is empty.
+    /// A program (looked up in `PATH` when its name has no slash) and its arguments.
     Argv(Vec<OsString>),
     /// `bash -s` with this script on stdin. What the script starts shares that stdin.
     BashStdin(Vec<u8>),
@@ -124,6 +126,7 @@ impl Command {
     pub fn new(program: Program, deadline: Duration) -> Self {
         Self {
             program,
+            stdin: Vec::new(),
             env: Env::WithoutSecrets,
             cwd: None,
             deadline,

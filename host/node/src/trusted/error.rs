@@ -75,6 +75,22 @@ impl TrustError {
         }
     }
 
+    /// Whether it is refused since others can change this folder, which is gpud's own. Then checking what is in it would be the wrong
+    /// advice.
+    pub fn is_of_open_folder(&self, folder: &Path) -> bool {
+        let Self::Refused(refusal) = self else {
+            return false;
+        };
+        let is_open = matches!(
+            refusal.wrong,
+            TrustProblem::Mode(_) | TrustProblem::AccessList
+        );
+        is_open
+            && folder
+                .canonicalize()
+                .is_ok_and(|folder| folder == refusal.part)
+    }
+
     /// Whether there is nothing of that name.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -37,7 +37,9 @@ pub fn device(handle: impl AsFd) -> Result<u64, Errno> {
 /// The kernel's.
 pub fn served_by(handle: impl AsFd) -> Result<Option<u32>, Errno> {
     let device = device(&handle)?;
-    let mounts = fs::read_to_string(MOUNTS).unwrap_or_default();
+    // Paths in it may be no UTF-8.
+    let mounts = fs::read(MOUNTS).unwrap_or_default();
+    let mounts = String::from_utf8_lossy(&mounts);
     if let Some(server) = find(&mounts, major(device), minor(device)) {
         return Ok(Some(server));
     }

@@ -117,11 +117,12 @@ impl FoundFolder {
                 Err(error) => return Err(TrustError::io(&asked, error.into())),
             }
         }
-        if let Some(SetAside { folder, names }) = &set_aside {
+        if let Some(moved) = &set_aside {
             tracing::error!(
                 mode = format!("{mode:03o}"),
-                set_aside = %folder.display(),
-                ?names,
+                set_aside = %moved.folder.display(),
+                count = moved.count,
+                names = ?moved.names,
                 "other users could write to {}: what was in it may be theirs and is set aside",
                 path.display()
             );
@@ -157,6 +158,17 @@ impl OwnFolder {
     /// Its path, without links.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether its path still leads to it, and not to what somebody has mounted over it.
+    pub fn is_at_path(&self) -> bool {
+        let found = FoundFolder::find_as(&self.path, self.rules, false);
+        match (found, fstat(&self.handle)) {
+            (Ok(found), Ok(facts)) => {
+                (found.facts.st_dev, found.facts.st_ino) == (facts.st_dev, facts.st_ino)
+            }
+            _ => false,
+        }
     }
 
     /// The permissions that it had, if it was open to others.
@@ -234,7 +246,7 @@ pub fn close_entries(
         names.into_iter().partition(|name| is_changed(name));
     let set_aside = match changed.is_empty() {
         true => None,
-        false => Some(set_aside::entries(&folder.handle, &folder.path, changed)?),
+        false => Some(set_aside::entries(&folder.handle, &folder.path, &changed)?),
     };
     let mut closed: Vec<String> = kept
         .iter()

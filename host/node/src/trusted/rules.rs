@@ -109,15 +109,20 @@ impl Rules {
     ) -> Result<(), TrustError> {
         match mounts::served_by(handle).map_err(|error| TrustError::io(asked, error.into()))? {
             Some(user) if user == 0 || user == self.us => Ok(()),
-            Some(user) => Err(TrustError::Refused(Box::new(Refusal {
-                asked: asked.to_owned(),
-                part: part.to_owned(),
-                kind: "entry",
-                wrong: TrustProblem::ServedBy(user),
-                us: self.us,
-            }))),
+            Some(user) => Err(self.refuse_server(asked, part, user)),
             None => Err(TrustError::io(asked, Errno::ACCESS.into())),
         }
+    }
+
+    /// Refuses what is in a file system of this user's.
+    pub fn refuse_server(self, asked: &Path, part: &Path, user: u32) -> TrustError {
+        TrustError::Refused(Box::new(Refusal {
+            asked: asked.to_owned(),
+            part: part.to_owned(),
+            kind: "entry",
+            wrong: TrustProblem::ServedBy(user),
+            us: self.us,
+        }))
     }
 
     /// Judges a folder all of whose entries are used: no other user may add one, sticky or not.

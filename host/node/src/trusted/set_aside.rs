@@ -5,8 +5,8 @@
 //! into a new folder beside, where nothing looks for it, and gpud makes new files.
 
 use std::{
-    ffi::{CStr, CString},
-    os::fd::OwnedFd,
+    ffi::{CStr, CString, OsStr},
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -25,10 +25,12 @@ const PREFIX: &str = "set-aside-";
 const OTHERS_WRITE: u32 = 0o022;
 /// A folder has this permission and no other of others while it is emptied, so that a start that was interrupted begins again.
 const STICKY: u32 = 0o1000;
+/// Most names that are reported: others can make as many as they like.
+const NAMES: usize = 16;
+/// Most entries that are listed before they are moved.
+const AT_ONCE: usize = 1000;
 /// Deepest folder that is looked into.
 const MAX_DEPTH: usize = 16;
-/// Most file systems that are unmounted at one place.
-const MAX_MOUNTS: usize = 16;
 /// Most files and folders that are looked at.
 const MAX_ENTRIES: usize = 100_000;
 
@@ -37,7 +39,9 @@ const MAX_ENTRIES: usize = 100_000;
 pub struct SetAside {
     /// The folder that it is in now.
     pub folder: PathBuf,
-    /// The names, sorted.
+    /// How much it is.
+    pub count: u64,
+    /// The first [`NAMES`] names.
     pub names: Vec<String>,
 }
 
@@ -58,11 +62,27 @@ pub(super) fn everything(handle: &OwnedFd, path: &Path) -> Result<Option<SetAsid
         Err(Errno::ROFS) if names(handle).is_ok_and(|names| names.is_empty()) => return Ok(None),
         closed => closed.map_err(failed)?,
     }
-    let names = names(handle).map_err(failed)?;
-    let moved = match names.is_empty() {
-        true => None,
-        false => Some(entries(handle, path, names)?),
-    };
+    let mut target: Option<Target> = None;
+    loop {
+        let own = target.as_ref().map(|target| target.name.clone());
+        let names = some_names(handle, AT_ONCE, own.as_deref()).map_err(failed)?;
+        if names.is_empty() {
+            break;
+        }
+        let target = match &mut target {
+            Some(target) => target,
+            none => none.insert(Target::make(handle, path)?),
+        };
+        let before = target.moved.count;
+        for name in &names {
+            target.take(handle, name)?;
+        }
+        // What is left is mounted there.
+        if target.moved.count == before {
+            break;
+        }
+    }
+    let moved = target.map(|target| target.moved);
     fchmod(handle, Mode::from_raw_mode(0o700)).map_err(failed)?;
     Ok(moved)
 }
@@ -74,31 +94,58 @@ pub(super) fn everything(handle: &OwnedFd, path: &Path) -> Result<Option<SetAsid
 pub(super) fn entries(
     handle: &OwnedFd,
     path: &Path,
-    names: Vec<CString>,
+    names: &[CString],
 ) -> Result<SetAside, TrustError> {
-    let failed = |error: Errno| not_set_aside(path, error);
-    let (name, target) = make_folder(handle).map_err(failed)?;
-    let mut moved = Vec::with_capacity(names.len());
-    for entry in names {
-        let shown = entry.to_string_lossy().into_owned();
-        match renameat(handle, &entry, &target, &entry) {
-            Ok(()) => moved.push(shown),
-            Err(Errno::NOENT) => {}
-            Err(Errno::BUSY | Errno::XDEV) if is_mount_of_roots(handle, &entry) => {}
+    let mut target = Target::make(handle, path)?;
+    for name in names {
+        target.take(handle, name)?;
+    }
+    Ok(target.moved)
+}
+
+/// A new folder for what is moved.
+struct Target {
+    handle: OwnedFd,
+    name: CString,
+    /// The folder beside.
+    from: PathBuf,
+    moved: SetAside,
+}
+
+impl Target {
+    fn make(handle: &OwnedFd, path: &Path) -> Result<Self, TrustError> {
+        let made = make_folder(handle).map_err(|error| not_set_aside(path, error));
+        let (name, handle) = made?;
+        Ok(Self {
+            handle,
+            from: path.to_owned(),
+            moved: SetAside {
+                folder: path.join(OsStr::from_bytes(name.to_bytes())),
+                count: 0,
+                names: Vec::new(),
+            },
+            name,
+        })
+    }
+
+    fn take(&mut self, from: &OwnedFd, name: &CStr) -> Result<(), TrustError> {
+        match renameat(from, name, &self.handle, name) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::BUSY | Errno::XDEV) if is_mount_of_roots(from, name) => return Ok(()),
             Err(error) => {
-                let entry_path = path.join(&shown);
-                unmount(&entry_path);
-                renameat(handle, &entry, &target, &entry)
-                    .map_err(|_| not_set_aside(&entry_path, error))?;
-                moved.push(shown);
+                let path = self.from.join(OsStr::from_bytes(name.to_bytes()));
+                unmount(&path);
+                renameat(from, name, &self.handle, name)
+                    .map_err(|_| not_set_aside(&path, error))?;
             }
         }
+        self.moved.count += 1;
+        if self.moved.names.len() < NAMES {
+            self.moved.names.push(name.to_string_lossy().into_owned());
+        }
+        Ok(())
     }
-    moved.sort();
-    Ok(SetAside {
-        folder: path.join(name),
-        names: moved,
-    })
 }
 
 /// Whether others could have changed an entry of a folder, or something in it: it is theirs, or they could write to it. What cannot be
@@ -155,11 +202,12 @@ fn is_changeable(
 }
 
 /// Makes a folder with a new name and opens it.
-fn make_folder(folder: &OwnedFd) -> Result<(String, OwnedFd), Errno> {
+fn make_folder(folder: &OwnedFd) -> Result<(CString, OwnedFd), Errno> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut number = now.unwrap_or_default().as_secs();
     let name = loop {
         let name = format!("{PREFIX}{number}");
+        let name = CString::new(name).map_err(|_| Errno::INVAL)?;
         match mkdirat(folder, &name, Mode::RWXU) {
             Ok(()) => break name,
             // Two in one second.
@@ -174,11 +222,24 @@ fn make_folder(folder: &OwnedFd) -> Result<(String, OwnedFd), Errno> {
 
 /// The names of a folder's entries.
 pub(super) fn names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
+    some_names(folder, usize::MAX, None)
+}
+
+/// The names of some of a folder's entries, at most `most`, without this one.
+fn some_names(
+    folder: &OwnedFd,
+    most: usize,
+    without: Option<&CStr>,
+) -> Result<Vec<CString>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
-        let name = entry?.file_name().to_owned();
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            names.push(name);
+        let entry = entry?;
+        let name = entry.file_name();
+        if !matches!(name.to_bytes(), b"." | b"..") && Some(name) != without {
+            names.push(name.to_owned());
+        }
+        if names.len() == most {
+            break;
         }
     }
     Ok(names)
@@ -187,13 +248,19 @@ pub(super) fn names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
 /// Unmounts what a user has mounted in gpud's own folder, where this process may: moved, it would still be a file system that
 /// never answers. It is not asked.
 fn unmount(path: &Path) {
-    for _ in 0..MAX_MOUNTS {
-        let is_of_user = mounts::served_at(path).is_some_and(|user| user != 0);
-        let detach = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
-        if !is_of_user || rustix::mount::unmount(path, detach).is_err() {
-            return;
-        }
-        tracing::warn!("what a user had mounted at {} is unmounted", path.display());
+    let is_of_user = || mounts::served_at(path).is_some_and(|user| user != 0);
+    let detach = UnmountFlags::DETACH | UnmountFlags::NOFOLLOW;
+    let mut count = 0;
+    // The folder is closed, so that there are no more of them.
+    while is_of_user() && rustix::mount::unmount(path, detach).is_ok() {
+        count += 1;
+    }
+    if count > 0 {
+        tracing::warn!(
+            count,
+            "what a user had mounted at {} is unmounted",
+            path.display()
+        );
     }
 }
 

@@ -192,7 +192,17 @@ impl Walk<'_> {
 
     /// Judges who serves an entry's file system, where another one begins: owners and permissions are as that user says.
     fn judge_server(&self, path: &Path, handle: &OwnedFd) -> Result<(), TrustError> {
-        let device = mounts::device(handle).map_err(|error| self.failed(error))?;
+        let device = match mounts::device(handle) {
+            // Only its user may enter it.
+            Err(Errno::ACCESS) => {
+                let server = mounts::served_at(path);
+                return Err(server.map_or_else(
+                    || self.failed(Errno::ACCESS),
+                    |user| self.rules.refuse_server(self.asked, path, user),
+                ));
+            }
+            device => device.map_err(|error| self.failed(error))?,
+        };
         let above = self.folders.last();
         match above.is_none_or(|folder| folder.facts.st_dev == device) {
             true => Ok(()),

@@ -126,7 +126,6 @@ fn what_is_wrong_is_said_in_one_line() {
         "run|--data-dir=/d|--root-plugins=raid",
         "root-helper",
         "compile-component|in",
-        "validate-config",
     ] {
         let message = failure(line);
         assert!(

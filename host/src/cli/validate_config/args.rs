@@ -1,7 +1,5 @@
 //! The flags of `gpud validate-config`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::ValidateConfigOptions;
@@ -15,15 +13,10 @@ use crate::cli::{
 pub struct ValidateConfigArgs {
     #[command(flatten)]
     pub common: CommonArgs,
-    /// The file with the schema and the configuration
-    pub question: PathBuf,
 }
 
 impl Arguments for ValidateConfigArgs {
     fn plan(self, _: &mut Vec<String>) -> Result<Plan, Exit> {
-        let options = ValidateConfigOptions {
-            question: self.question,
-        };
-        Ok(Plan::new(self.common, options))
+        Ok(Plan::new(self.common, ValidateConfigOptions))
     }
 }

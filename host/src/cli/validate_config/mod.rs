@@ -2,8 +2,6 @@
 
 mod args;
 
-use std::path::PathBuf;
-
 use self::args::ValidateConfigArgs;
 use super::{
     command::{Action, Command, CommandContext},
@@ -18,16 +16,13 @@ pub(super) const COMMAND: Command = Command::new::<ValidateConfigArgs>(
 )
 .hidden();
 
-/// The schema and the configuration.
+/// Nothing: the schema and the configuration come on stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValidateConfigOptions {
-    /// The file that has both.
-    pub question: PathBuf,
-}
+pub struct ValidateConfigOptions;
 
 impl Action for ValidateConfigOptions {
     async fn run(self, _: CommandContext) -> Result<Exit, Exit> {
-        let faults = schema::child_main(&self.question).map_err(Exit::failure)?;
+        let faults = schema::child_main(std::io::stdin().lock()).map_err(Exit::failure)?;
         Ok(Exit::success(faults))
     }
 }

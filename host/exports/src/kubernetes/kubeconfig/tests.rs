@@ -39,6 +39,15 @@ fn files_and_data_are_found() {
 }
 
 #[test]
+fn files_with_secrets_are_known() {
+    let user = "{tokenFile: t, client-certificate: c.pem, client-key: c.key}";
+    let text = config("{server: 'https://h', certificate-authority: ca.crt}", user);
+    let cluster = parse(&text, None, Path::new("/etc/k")).unwrap_or_else(|e| panic!("{e}"));
+    let expected = ["/etc/k/t", "/etc/k/c.key"].map(PathBuf::from);
+    assert_eq!(cluster.secret_files(), expected);
+}
+
+#[test]
 fn what_is_not_done_is_said_and_no_secret_is_repeated() {
     let good = "{server: 'https://h'}";
     for (cluster, user, expected) in [

@@ -115,14 +115,26 @@ fn a_folder_that_others_could_write_to_is_emptied() {
         mode(&path, open);
         let own = OwnFolder::open(&path).unwrap();
         let moved = own.set_aside().unwrap();
-        assert_eq!(moved.names, ["closed", "folder", "link", "open", "second"]);
-        assert_eq!(names(&moved.folder), moved.names);
+        let expected = ["closed", "folder", "link", "open", "second"];
+        assert_eq!(names(&moved.folder), expected);
+        assert_eq!((moved.count, moved.names.len()), (5, 5));
         assert_eq!(path.join(&names(&path)[0]), moved.folder);
         let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o7777;
         assert_eq!((bits(&path), bits(&moved.folder)), (0o700, 0o700));
         assert_eq!(OwnFolder::open(&path).unwrap().set_aside(), None);
         fs::remove_dir_all(&path).unwrap();
     }
+    // More than are listed at once, and than are named.
+    fs::create_dir(&path).unwrap();
+    for number in 0..2500 {
+        fs::write(path.join(number.to_string()), "").unwrap();
+    }
+    mode(&path, 0o777);
+    let own = OwnFolder::open(&path).unwrap();
+    let moved = own.set_aside().unwrap();
+    assert_eq!((moved.count, moved.names.len()), (2500, 16));
+    assert_eq!(names(&path).len(), 1);
+    fs::remove_dir_all(&path).unwrap();
     // Nothing to move.
     fs::create_dir(&path).unwrap();
     mode(&path, 0o777);
@@ -156,7 +168,7 @@ fn entries_that_others_could_change_are_set_aside_with_their_group() {
         mode(&path.join(open), bits);
     }
     let moved = close_entries(&own, group).unwrap().set_aside.unwrap();
-    assert_eq!(moved.names, ["cache", "db", "db-wal"]);
+    assert_eq!(names(&moved.folder), ["cache", "db", "db-wal"]);
     let folder = moved.folder.file_name().unwrap().to_str().unwrap();
     assert_eq!(names(&path), ["else", "good", "link", folder, "token"]);
     let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
