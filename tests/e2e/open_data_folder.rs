@@ -130,6 +130,29 @@ impl Drop for OtherProcess {
     }
 }
 
+/// Others could take the lock away, so that it says nothing.
+#[test]
+fn a_second_daemon_leaves_an_open_folder_alone() {
+    let Some(home) = home() else { return };
+    let data = home.path().join("data");
+    let arguments = ["--components=cpu", "--plugin-specs-file="];
+    let _first = Start::new().folder(&data).arguments(&arguments).ready();
+    let before = names(&data);
+    mode(&data, 0o777);
+    as_other(&data, "mv gpud.lock ..lock");
+    let output = gpud()
+        .args(["run", "--components=none", "--plugin-specs-file="])
+        .args(["--listen-address=127.0.0.1:0", "--local-socket=none"])
+        .arg("--data-dir")
+        .arg(&data)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("another gpud"), "{said}");
+    assert_eq!((names(&data).len(), bits(&data)), (before.len(), 0o777));
+}
+
 #[test]
 fn files_that_others_hold_open_are_replaced() {
     let Some(home) = home() else { return };

@@ -1,7 +1,7 @@
 //! Which folder holds the state file when several could, and how the daemon closes it to others.
 
 use std::{
-    env, fs, io,
+    env,
     path::{Path, PathBuf},
 };
 
@@ -49,14 +49,6 @@ pub enum CloseError {
     /// Another folder has its path.
     #[error("{} is not the folder that was closed: unmount what is mounted there", .0.display())]
     Replaced(PathBuf),
-    /// A file that others could open cannot be removed.
-    #[error("other users could open {}, and it cannot be removed: {source}; remove it", file.display())]
-    Remove {
-        /// The file.
-        file: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
 }
 
 /// The folder that was asked for, else `/var/lib/gpud` for root, else `~/.gpud`. Nothing is created.
@@ -92,23 +84,22 @@ pub fn close(folder: &Path) -> Result<(), CloseError> {
         Err(problem) => return refused_or_said(problem),
         Ok(found) => found,
     };
-    FolderLock::check_free(found.path())?;
+    FolderLock::check_unused(found.path())?;
     let closed = found.close().and_then(|own| {
-        let entries = trusted::close_entries(&own, group)?;
+        let entries = trusted::close_entries(&own, group, is_renewed)?;
         Ok((own, entries))
     });
-    let (own, ClosedEntries { closed, set_aside }) = match closed {
+    let (own, entries) = match closed {
         Err(problem) => return refused_or_said(problem),
         Ok(closed) => closed,
     };
+    let ClosedEntries {
+        closed,
+        removed,
+        set_aside,
+    } = entries;
     if !own.is_at_path() {
         return Err(CloseError::Replaced(own.path().to_owned()));
-    }
-    let (renewed, closed): (Vec<String>, Vec<String>) =
-        closed.into_iter().partition(|name| is_renewed(name));
-    for name in &renewed {
-        let file = own.path().join(name);
-        fs::remove_file(&file).map_err(|source| CloseError::Remove { file, source })?;
     }
     if let Some(moved) = set_aside {
         tracing::error!(
@@ -120,13 +111,13 @@ pub fn close(folder: &Path) -> Result<(), CloseError> {
     }
     // What was set aside is said already.
     let is_empty = own.set_aside().is_some();
-    if !is_empty && (own.was_open().is_some() || !closed.is_empty() || !renewed.is_empty()) {
+    if !is_empty && (own.was_open().is_some() || !closed.is_empty() || !removed.is_empty()) {
         let mode = own.was_open().map(|mode| format!("{mode:03o}"));
         tracing::warn!(
             folder = %own.path().display(),
             mode,
             files = ?closed,
-            removed = ?renewed,
+            ?removed,
             "the data folder was open to other users and is closed now; a process that has a file of it open keeps it open"
         );
     }

@@ -23,7 +23,7 @@ pub enum TrustError {
     Refused(Box<Refusal>),
     /// Somebody else could have changed what is in gpud's own folder, and it cannot be moved out of the way.
     #[error(
-        "other users could have changed {}, and it cannot be set aside: {source}; move it away, or unmount it",
+        "other users could open or change {}, and it cannot be moved away: {source}; do so, or unmount it",
         path.display()
     )]
     NotSetAside {

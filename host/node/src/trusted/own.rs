@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat},
+    fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, fstat, openat, unlinkat},
     io::Errno,
 };
 
@@ -217,6 +217,8 @@ impl OwnFolder {
 pub struct ClosedEntries {
     /// The names of those that others could read, and which are closed now.
     pub closed: Vec<String>,
+    /// Those that others could read, and which are removed.
+    pub removed: Vec<String>,
     /// Those that others could have changed.
     pub set_aside: Option<SetAside>,
 }
@@ -224,13 +226,14 @@ pub struct ClosedEntries {
 /// Closes to others what is directly in a folder of gpud's own: files and folders lose every permission of group and others.
 /// What gpud uses itself and others could have changed is set aside: it belongs to another user, or others could write to it, or to
 /// something in it. `group` names what such an entry is part of, `None` for what gpud does not use; a group is set aside as a whole.
-/// Links and the like stay as they are.
+/// Links and the like stay as they are. A file that others could read is removed if `is_renewed` says so.
 ///
 /// # Errors
-/// The folder cannot be listed, or an entry cannot be set aside.
+/// The folder cannot be listed, or an entry cannot be set aside or removed.
 pub fn close_entries(
     folder: &OwnFolder,
     group: impl Fn(&str) -> Option<String>,
+    is_renewed: impl Fn(&str) -> bool,
 ) -> Result<ClosedEntries, TrustError> {
     let failed = |error: Errno| TrustError::io(&folder.path, error.into());
     let names = set_aside::names(&folder.handle).map_err(failed)?;
@@ -248,34 +251,49 @@ pub fn close_entries(
         true => None,
         false => Some(set_aside::entries(&folder.handle, &folder.path, &changed)?),
     };
-    let mut closed: Vec<String> = kept
-        .iter()
-        .filter(|name| close_entry(folder, name))
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
+    let (mut closed, mut removed) = (Vec::new(), Vec::new());
+    for name in &kept {
+        let Some((kind, mode)) = open_entry(folder, name) else {
+            continue;
+        };
+        let shown = name.to_string_lossy().into_owned();
+        if kind == FileType::RegularFile && is_renewed(&shown) {
+            unlinkat(&folder.handle, name, AtFlags::empty())
+                .map_err(|error| set_aside::failed(&folder.path.join(&shown), error))?;
+            removed.push(shown);
+        } else if close_entry(folder, name, mode) {
+            closed.push(shown);
+        }
+    }
     closed.sort();
-    Ok(ClosedEntries { closed, set_aside })
+    removed.sort();
+    Ok(ClosedEntries {
+        closed,
+        removed,
+        set_aside,
+    })
 }
 
-/// Closes a file or a folder, if it was open to others and is to be closed. What has a second name may be a file from elsewhere.
-fn close_entry(folder: &OwnFolder, name: &CStr) -> bool {
+/// Returns kind and permissions of a file or a folder that is open to others and is to be closed. What has a second name may be a file
+/// from elsewhere.
+fn open_entry(folder: &OwnFolder, name: &CStr) -> Option<(FileType, u32)> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let facts = openat(&folder.handle, name, flags, Mode::empty()).and_then(|handle| {
-        match mounts::device(&handle)? == mounts::device(&folder.handle)? {
-            true => fstat(handle),
-            false => Err(Errno::XDEV),
-        }
-    });
-    // Gone since, or not to be looked at.
-    let Ok(facts) = facts else { return false };
-    let is_plain = match FileType::from_raw_mode(facts.st_mode) {
+    let handle = openat(&folder.handle, name, flags, Mode::empty()).ok()?;
+    if mounts::device(&handle) != mounts::device(&folder.handle) {
+        return None;
+    }
+    let facts = fstat(handle).ok()?;
+    let kind = FileType::from_raw_mode(facts.st_mode);
+    let is_plain = match kind {
         FileType::RegularFile => facts.st_nlink == 1,
         kind => kind == FileType::Directory,
     };
     let mode = facts.st_mode & 0o777;
-    if !is_plain || mode & OTHERS == 0 || !folder.rules.is_own(&facts) {
-        return false;
-    }
+    let is_open = is_plain && mode & OTHERS != 0 && folder.rules.is_own(&facts);
+    is_open.then_some((kind, mode))
+}
+
+fn close_entry(folder: &OwnFolder, name: &CStr, mode: u32) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = openat(&folder.handle, name, flags, Mode::empty());
     opened

@@ -56,7 +56,7 @@ pub(super) fn was_open(rules: Rules, path: &Path, handle: &OwnedFd, facts: &Stat
 /// # Errors
 /// [`TrustError::NotSetAside`].
 pub(super) fn everything(handle: &OwnedFd, path: &Path) -> Result<Option<SetAside>, TrustError> {
-    let failed = |error: Errno| not_set_aside(path, error);
+    let failed = |error: Errno| failed(path, error);
     match fchmod(handle, Mode::from_raw_mode(STICKY | 0o700)) {
         // Nothing can be put into it.
         Err(Errno::ROFS) if names(handle).is_ok_and(|names| names.is_empty()) => return Ok(None),
@@ -114,7 +114,7 @@ struct Target {
 
 impl Target {
     fn make(handle: &OwnedFd, path: &Path) -> Result<Self, TrustError> {
-        let made = make_folder(handle).map_err(|error| not_set_aside(path, error));
+        let made = make_folder(handle).map_err(|error| failed(path, error));
         let (name, handle) = made?;
         Ok(Self {
             handle,
@@ -136,8 +136,7 @@ impl Target {
             Err(error) => {
                 let path = self.from.join(OsStr::from_bytes(name.to_bytes()));
                 unmount(&path);
-                renameat(from, name, &self.handle, name)
-                    .map_err(|_| not_set_aside(&path, error))?;
+                renameat(from, name, &self.handle, name).map_err(|_| failed(&path, error))?;
             }
         }
         self.moved.count += 1;
@@ -276,7 +275,8 @@ fn is_mount_of_roots(folder: &OwnedFd, name: &CStr) -> bool {
     facts.is_ok_and(|facts| FileType::from_raw_mode(facts.st_mode) == FileType::Directory)
 }
 
-fn not_set_aside(path: &Path, error: Errno) -> TrustError {
+/// The error for what stays where it is.
+pub(super) fn failed(path: &Path, error: Errno) -> TrustError {
     TrustError::NotSetAside {
         path: path.to_owned(),
         source: error.into(),

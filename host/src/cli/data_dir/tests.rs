@@ -87,20 +87,6 @@ fn what_others_could_write_is_set_aside() {
 }
 
 #[test]
-fn nothing_is_touched_while_another_gpud_uses_the_folder() {
-    let home = tempfile::tempdir().unwrap();
-    let data = home.path().join("data");
-    close(&data).unwrap();
-    let lock = FolderLock::acquire(&data).unwrap();
-    fs::set_permissions(&data, Permissions::from_mode(0o777)).unwrap();
-    assert!(matches!(close(&data), Err(CloseError::Used(_))));
-    assert_eq!((names(&data).len(), mode(&data)), (1, 0o777));
-    drop(lock);
-    close(&data).unwrap();
-    assert_eq!(mode(&data), 0o700);
-}
-
-#[test]
 fn a_file_of_somebody_else_is_set_aside_and_a_folder_refused() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");

@@ -73,11 +73,15 @@ fn a_folder_of_our_own_is_closed_and_its_files_are_ours() {
     let elsewhere = place.file("elsewhere");
     mode(&elsewhere, 0o644);
     fs::hard_link(&elsewhere, path.join("second")).unwrap();
-    let entries = close_entries(&own, |_| None).unwrap();
-    assert_eq!(
-        (entries.closed, entries.set_aside),
-        (vec!["file".to_owned()], None)
-    );
+    mode(&place.file("a/own/renewed"), 0o604);
+    let entries = close_entries(&own, |_| None, |name| name == "renewed").unwrap();
+    let expected = ClosedEntries {
+        closed: vec!["file".to_owned()],
+        removed: vec!["renewed".to_owned()],
+        set_aside: None,
+    };
+    assert_eq!(entries, expected);
+    assert!(!path.join("renewed").exists());
     assert_eq!((bits(&file), bits(&elsewhere)), (0o600, 0o644));
     own.open_file("file").unwrap();
     assert!(own.open_file("second").unwrap_err().is_refusal());
@@ -167,17 +171,31 @@ fn entries_that_others_could_change_are_set_aside_with_their_group() {
     for (open, bits) in [("db-wal", 0o620), ("else", 0o666), ("cache/a/file", 0o602)] {
         mode(&path.join(open), bits);
     }
-    let moved = close_entries(&own, group).unwrap().set_aside.unwrap();
+    let moved = close_entries(&own, group, |_| false)
+        .unwrap()
+        .set_aside
+        .unwrap();
     assert_eq!(names(&moved.folder), ["cache", "db", "db-wal"]);
     let folder = moved.folder.file_name().unwrap().to_str().unwrap();
     assert_eq!(names(&path), ["else", "good", "link", folder, "token"]);
     let bits = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
     assert_eq!(bits(&path.join("else")), 0o600);
-    assert_eq!(close_entries(&own, group).unwrap().set_aside, None);
+    assert_eq!(
+        close_entries(&own, group, |_| false).unwrap().set_aside,
+        None
+    );
     mode(&path.join("good/a"), 0o707);
-    assert!(close_entries(&own, group).unwrap().set_aside.is_some());
+    assert!(
+        close_entries(&own, group, |_| false)
+            .unwrap()
+            .set_aside
+            .is_some()
+    );
     if give(&path.join("token"), OTHER) {
-        let moved = close_entries(&own, group).unwrap().set_aside.unwrap();
+        let moved = close_entries(&own, group, |_| false)
+            .unwrap()
+            .set_aside
+            .unwrap();
         assert_eq!(moved.names, ["token"]);
     }
 }
