@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    daemon::{Start, eventually, gpud},
+    daemon::{Start, copy_program, eventually, gpud, release},
     hostile_machine::{AWAIT, can},
     trust::{OTHER, answers, bits, home, mode},
 };
@@ -130,13 +130,22 @@ impl Drop for OtherProcess {
     }
 }
 
+fn gpud_name() -> &'static OsStr {
+    release().program.file_name().unwrap()
+}
+
 /// Others could take the lock away, so that it says nothing.
 #[test]
 fn a_second_daemon_leaves_an_open_folder_alone() {
     let Some(home) = home() else { return };
     let data = home.path().join("data");
     let arguments = ["--components=cpu", "--plugin-specs-file="];
-    let _first = Start::new().folder(&data).arguments(&arguments).ready();
+    // As an update leaves the program of one that runs.
+    let program = home.path().join(gpud_name());
+    copy_program(&release().program, &program);
+    let first = Start::new().program(&program).folder(&data);
+    let _first = first.arguments(&arguments).ready();
+    fs::remove_file(&program).unwrap();
     let before = names(&data);
     mode(&data, 0o777);
     as_other(&data, "mv gpud.lock ..lock");

@@ -73,10 +73,8 @@ impl FolderLock {
 
 /// Whether a process is `gpud run` of root or of this user. The real user counts: a program such as `su` runs as root for its caller.
 fn is_daemon(process: &str) -> bool {
-    let program = |process: &str| fs::read_link(format!("{process}/exe")).ok();
-    let name = |process: &str| Some(program(process)?.file_name()?.to_owned());
-    let own_name = name("/proc/self");
-    if own_name.is_none() || name(process) != own_name {
+    let own_name = program_name("/proc/self");
+    if own_name.is_none() || program_name(process) != own_name {
         return false;
     }
     let own = rustix::process::getuid().as_raw();
@@ -86,6 +84,13 @@ fn is_daemon(process: &str) -> bool {
     }
     let arguments = fs::read(format!("{process}/cmdline")).unwrap_or_default();
     arguments.split(|byte| *byte == 0).any(|word| word == RUN)
+}
+
+/// Returns the name of a process's program, also where an update has replaced the file since.
+fn program_name(process: &str) -> Option<String> {
+    let program = fs::read_link(format!("{process}/exe")).ok()?;
+    let name = program.file_name()?.to_string_lossy().into_owned();
+    Some(name.trim_end_matches(" (deleted)").to_owned())
 }
 
 /// Reads `Uid: ‹real› ‹effective› …`. The name above it may be no UTF-8.
