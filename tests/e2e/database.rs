@@ -36,7 +36,7 @@ struct Mount(std::path::PathBuf);
 impl Mount {
     fn new(folder: &std::path::Path, size: &str) -> Option<Self> {
         fs::create_dir_all(folder).unwrap();
-        let options = format!("size={size}");
+        let options = format!("size={size},mode=0700");
         let mount = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
             .arg(folder)

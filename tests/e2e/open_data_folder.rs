@@ -5,7 +5,7 @@ use std::{
     fs,
     os::unix::{ffi::OsStrExt as _, fs::symlink, process::CommandExt as _},
     path::{Path, PathBuf},
-    process::{Child, Command},
+    process::{Child, Command, Output},
     thread::sleep,
     time::Duration,
 };
@@ -283,23 +283,59 @@ fn a_folder_that_another_user_serves_ends_the_start() {
     }
 }
 
+/// Runs gpud with this data folder, in namespaces that a script has prepared. One that does not end is killed.
+fn prepared(script: &str, arguments: &[&str], data: &Path) -> Output {
+    Command::new("timeout")
+        .args(["--signal=KILL", "120", "unshare"])
+        .args(["--mount", "--propagation=private", "--pid", "--fork"])
+        .args(["--kill-child", "--mount-proc", "bash", "-ec"])
+        .arg(format!("{script}\nexec \"$@\""))
+        .arg("bash")
+        .arg(gpud().get_program())
+        .args(arguments)
+        .arg("--data-dir")
+        .arg(data)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn commands_do_not_look_into_file_systems_that_never_answer() {
+    let Some(home) = home() else { return };
+    if !can(&["python3", "/dev/fuse"]) {
+        return;
+    }
+    let data = home.path().join("data");
+    let point = data.join("packs");
+    fs::create_dir_all(&point).unwrap();
+    mode(&data, 0o777);
+    for (number, arguments) in [&["pack", "list"][..], &["pack", "remove", "x"]]
+        .iter()
+        .enumerate()
+    {
+        let ready = home.path().join(format!("ready-{number}"));
+        let output = prepared(&mute_file_system(&ready, &point, ""), arguments, &data);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("12345 serves"), "{arguments:?}: {said}");
+    }
+}
+
 fn served_by_another_user(home: &Path, private: &str) {
     let data = home.join("data");
     fs::create_dir_all(&data).unwrap();
     let prepare = mute_file_system(&home.join(format!("ready-{private}")), &data, private);
-    let output = Command::new("timeout")
-        .args(["--signal=KILL", "120", "unshare"])
-        .args(["--mount", "--propagation=private", "--pid", "--fork"])
-        .args(["--kill-child", "--mount-proc", "bash", "-ec"])
-        .arg(format!("{prepare}\nexec \"$@\""))
-        .arg("bash")
-        .arg(gpud().get_program())
-        .args(["run", "--components=none", "--plugin-specs-file="])
-        .args(["--listen-address=127.0.0.1:0", "--local-socket=none"])
-        .arg("--data-dir")
-        .arg(&data)
-        .output()
-        .unwrap();
+    let output = prepared(
+        &prepare,
+        &[
+            "run",
+            "--components=none",
+            "--plugin-specs-file=",
+            "--listen-address=127.0.0.1:0",
+            "--local-socket=none",
+        ],
+        &data,
+    );
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("that user 12345 serves"), "{said}");

@@ -91,6 +91,7 @@ impl Packs {
     /// # Errors
     /// The folder cannot be read.
     pub fn specs(&self) -> io::Result<Vec<PathBuf>> {
+        Opener::of_command().check_servers(&self.folder)?;
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -209,6 +210,8 @@ impl Packs {
             )),
             _ => PackRefusal(format!("{}: {error}", spec.display())),
         };
+        let served = Opener::of_command().check_servers(&spec);
+        served.map_err(|error| PackRefusal(error.to_string()))?;
         fs::symlink_metadata(&spec).map_err(failed)?;
         self.open_folder()?;
         let _turn = self.turn().map_err(failed)?;

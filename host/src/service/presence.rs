@@ -18,7 +18,10 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{VERSION, node::local_file};
+use crate::{
+    VERSION,
+    node::{local_file, trusted::Opener},
+};
 
 /// Name of the file inside the data folder.
 pub const RUN_FILE: &str = "gpud.run";
@@ -97,7 +100,9 @@ impl Drop for Presence {
 
 /// The daemon that runs on this data folder, if there is one.
 pub fn find(folder: &Path) -> Option<DaemonPresence> {
-    let file = local_file::open(&folder.join(RUN_FILE)).ok()?;
+    let path = folder.join(RUN_FILE);
+    Opener::of_command().check_servers(&path).ok()?;
+    let file = local_file::open(&path).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Err(Errno::WOULDBLOCK) => serde_json::from_reader(io::Read::take(file, MAX_BYTES)).ok(),
         // Left behind by one that was killed.

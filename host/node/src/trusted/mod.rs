@@ -154,6 +154,20 @@ impl Opener {
         }
     }
 
+    /// Checks that no other user serves a file system on the way to an absolute path, as far as that is seen without following links:
+    /// it may never answer.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub fn check_servers(self, path: &Path) -> Result<(), TrustError> {
+        match mounts::served_on_way(path) {
+            Some(user) if self.is_strict && !self.rules.trusts(user) => {
+                Err(self.rules.refuse_server(path, path, user))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that no other user can change what a folder's path leads to.
     ///
     /// # Errors

@@ -40,6 +40,11 @@ impl Rules {
         self.us == 0
     }
 
+    /// Whether a user is root or the one that this process runs as.
+    pub fn trusts(self, user: u32) -> bool {
+        user == 0 || user == self.us
+    }
+
     pub fn is_own(self, facts: &Stat) -> bool {
         facts.st_uid == self.us
     }
@@ -108,7 +113,7 @@ impl Rules {
         handle: impl AsFd,
     ) -> Result<(), TrustError> {
         match mounts::served_by(handle).map_err(|error| TrustError::io(asked, error.into()))? {
-            Some(user) if user == 0 || user == self.us => Ok(()),
+            Some(user) if self.trusts(user) => Ok(()),
             Some(user) => Err(self.refuse_server(asked, part, user)),
             None => Err(TrustError::io(asked, Errno::ACCESS.into())),
         }
@@ -141,7 +146,7 @@ impl Rules {
 
     /// Judges the owner of a folder, a link or a file.
     pub fn judge_owner(self, asked: &Path, part: &Path, facts: &Stat) -> Result<(), TrustError> {
-        match facts.st_uid == 0 || facts.st_uid == self.us {
+        match self.trusts(facts.st_uid) {
             true => Ok(()),
             false => Err(self.refuse(asked, part, facts, TrustProblem::Owner(facts.st_uid))),
         }
