@@ -33,8 +33,8 @@ use super::{
 const BACKLOG: i32 = 128;
 /// Its owner and its group may connect.
 const MODE: u32 = 0o660;
-/// The mode of a folder that is made for the socket: every user may look it up.
-const FOLDER_MODE: u32 = 0o755;
+/// The mode of a folder that is made for the socket: every user may reach the socket, and none may list the folder.
+const FOLDER_MODE: u32 = 0o711;
 
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
@@ -113,7 +113,7 @@ impl LocalSocket {
 }
 
 impl BoundSocket {
-    /// Makes the socket, with mode 0660, and its folder, if need be, with mode 0755. A socket that a daemon left behind is
+    /// Makes the socket, with mode 0660, and its folder, if need be, with mode 0711. A socket that a daemon left behind is
     /// replaced; one that is served is not, nor anything else that has this name. Blocks.
     ///
     /// # Errors
@@ -247,7 +247,7 @@ mod tests {
         assert!(connect(&path).await.is_none());
         let socket = LocalSocket::bind(&path).unwrap();
         assert_eq!(mode(&path), 0o660);
-        assert_eq!(mode(path.parent().unwrap()), 0o755);
+        assert_eq!(mode(path.parent().unwrap()), 0o711);
         let (client, server) = tokio::join!(connect(&path), socket.accept());
         assert!(client.is_some());
         assert_eq!(server.unwrap().peer_cred().unwrap().uid(), own_uid());
