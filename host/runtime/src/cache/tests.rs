@@ -129,7 +129,7 @@ async fn other_code_under_the_name_of_a_built_in_component_is_replaced() {
     let code = compiler::compile(&wasm()).unwrap();
     let cache = with_code(home.path(), key, code.clone());
     let folder = cache.folder.as_ref().unwrap();
-    let other = compiler::compile(b"(component (core module))").unwrap();
+    let other = compiler::compile(&wat::parse_str("(component (core module))").unwrap()).unwrap();
     folder.place(key, &other).unwrap();
     component(&cache, &engine).await.unwrap();
     assert!(fs::read(folder.entry(key)).unwrap() == code);
