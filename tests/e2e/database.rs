@@ -2,7 +2,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use crate::daemon::Start;
+use crate::{
+    daemon::{Start, eventually},
+    hostile_machine::{BOUNDED, PROMPT, check},
+};
 
 #[test]
 fn a_corrupt_database_is_set_aside_and_the_daemon_runs_on() {
@@ -35,12 +38,26 @@ struct Mount(std::path::PathBuf);
 
 impl Mount {
     fn new(folder: &std::path::Path, size: &str) -> Option<Self> {
-        fs::create_dir_all(folder).unwrap();
         let options = format!("size={size},mode=0700");
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(folder)
-            .output();
+        Self::of(folder, &["-t", "tmpfs", "-o", &options, "tmpfs"])
+    }
+
+    /// A disk whose file system the kernel can freeze.
+    fn of_image(folder: &std::path::Path, image: &std::path::Path) -> Option<Self> {
+        fs::File::create(image).unwrap().set_len(64 << 20).unwrap();
+        let made = Command::new("mkfs.ext4").arg("-q").arg(image).status();
+        if !made.is_ok_and(|made| made.success()) {
+            eprintln!("left out: needs mkfs.ext4");
+            return None;
+        }
+        let mount = Self::of(folder, &["-o", "loop", image.to_str()?])?;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+        Some(mount)
+    }
+
+    fn of(folder: &std::path::Path, arguments: &[&str]) -> Option<Self> {
+        fs::create_dir_all(folder).unwrap();
+        let mount = Command::new("mount").args(arguments).arg(folder).output();
         match mount {
             Ok(output) if output.status.success() => Some(Self(folder.to_owned())),
             Ok(output) => {
@@ -67,6 +84,23 @@ impl Mount {
                 .unwrap()
                 .success()
         );
+    }
+}
+
+/// A file system that answers nothing until this is dropped.
+struct Frozen<'a>(&'a Mount);
+
+impl<'a> Frozen<'a> {
+    fn new(mount: &'a Mount) -> Self {
+        let frozen = Command::new("fsfreeze").arg("-f").arg(&mount.0).status();
+        assert!(frozen.unwrap().success());
+        Self(mount)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(&self.0.0).status();
     }
 }
 
@@ -390,4 +424,51 @@ fn a_daemon_that_starts_on_a_full_disk_moves_to_the_file_once_there_is_room() {
         1,
         "what was in memory is in the file: {reboots:?}"
     );
+}
+
+/// A disk that fails, or a server of files that is gone. The verdicts go on from memory.
+#[test]
+fn a_disk_that_hangs_holds_up_no_check_and_loses_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let Some(mount) = Mount::of_image(&data, &home.path().join("image")) else {
+        return;
+    };
+    log_elsewhere(home.path(), &data);
+    let log = home.path().join("kmsg");
+    fs::write(&log, "6,1,1000,-;nothing\n").unwrap();
+    let daemon = Start::new()
+        .folder(&data)
+        .kernel_log(log.to_str().unwrap())
+        .socket(&home.path().join("socket"))
+        .arguments(&["--components=cpu,os,accelerator-nvidia-error-xid"])
+        .ready();
+    let frozen = Frozen::new(&mount);
+    let line = "NVRM: Xid (PCI:0000:e9:00): 79, pid='<unknown>', GPU has fallen off the bus.";
+    let mut text = fs::read_to_string(&log).unwrap();
+    text.push_str(&format!("3,2,2000,-;{line}\n"));
+    fs::write(&log, text).unwrap();
+    eventually("it is said", || {
+        let state = check(&daemon, "os", BOUNDED);
+        let reason = state["reason"].as_str().unwrap_or_default();
+        (reason.contains("does not answer") && state["health"] != "Healthy").then_some(())
+    });
+    // It compares with what it has stored.
+    let state = check(&daemon, "cpu", PROMPT);
+    let reason = state["reason"].as_str().unwrap();
+    assert!(reason.contains("cannot be judged"), "{state}");
+    assert_eq!(state["health"], "Degraded", "{state}");
+    drop(frozen);
+    eventually("the event is there", || {
+        let events = daemon.events("accelerator-nvidia-error-xid");
+        events
+            .iter()
+            .any(|event| event["message"].to_string().contains("79"))
+            .then_some(())
+    });
+    let state = check(&daemon, "os", PROMPT);
+    assert_eq!(state["health"], "Healthy", "{state}");
+    daemon.signal("-TERM");
+    let (status, log) = daemon.wait();
+    assert!(status.success(), "{log}");
 }

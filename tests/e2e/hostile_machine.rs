@@ -17,9 +17,9 @@ use crate::daemon::{Daemon, Start, eventually};
 
 /// Longest that a check of something else may take in the meantime. It does so in milliseconds; the machine may be
 /// busy.
-const PROMPT: Duration = Duration::from_secs(10);
+pub const PROMPT: Duration = Duration::from_secs(10);
 /// Of a check of what hangs: the deadline of a guest, and some.
-const BOUNDED: Duration = Duration::from_secs(45);
+pub const BOUNDED: Duration = Duration::from_secs(45);
 
 /// Whether a daemon can have namespaces, and what is needed in them is there.
 pub fn can(needs: &[&str]) -> bool {

@@ -212,8 +212,12 @@ fn files_that_others_hold_open_are_replaced() {
 
 /// A script that mounts a file system of the other user's, which never answers.
 fn mute_file_system(ready: &Path, point: &Path, private: &str) -> String {
+    mute_file_system_of(OTHER, ready, point, private)
+}
+
+fn mute_file_system_of(user: u32, ready: &Path, point: &Path, private: &str) -> String {
     format!(
-        "{AWAIT}\npython3 '{}/../tests/e2e/hostile_machine/mute_fuse.py' '{ready}' '{point}' {OTHER} {private} &\nawait '{ready}'",
+        "{AWAIT}\npython3 '{}/../tests/e2e/hostile_machine/mute_fuse.py' '{ready}' '{point}' {user} {private} &\nawait '{ready}'",
         env!("CARGO_MANIFEST_DIR"),
         ready = ready.display(),
         point = point.display(),
@@ -283,6 +287,31 @@ fn a_folder_that_another_user_serves_ends_the_start() {
     }
 }
 
+/// As where another user's process holds the folder.
+#[test]
+fn a_start_that_hangs_can_be_ended() {
+    let Some(home) = home() else { return };
+    if !can(&["python3", "/dev/fuse"]) {
+        return;
+    }
+    let data = home.path().join("data");
+    fs::create_dir_all(&data).unwrap();
+    // Root's own, which is trusted.
+    let prepare = mute_file_system_of(0, &home.path().join("ready"), &data, "");
+    let arguments = [
+        "run",
+        "--components=none",
+        "--listen-address=127.0.0.1:0",
+        "--local-socket=none",
+    ];
+    let script = format!("{prepare}\nset -- timeout --kill-after=30 3 \"$@\"");
+    let output = prepared(&script, &arguments, &data);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("starting gpud"), "{said}");
+    // Ended by SIGTERM, and not killed.
+    assert_eq!(output.status.code(), Some(124), "{said}");
+}
+
 /// Runs gpud with this data folder, in namespaces that a script has prepared. One that does not end is killed.
 fn prepared(script: &str, arguments: &[&str], data: &Path) -> Output {
     Command::new("timeout")
@@ -309,12 +338,21 @@ fn commands_do_not_look_into_file_systems_that_never_answer() {
     let point = data.join("packs");
     fs::create_dir_all(&point).unwrap();
     mode(&data, 0o777);
-    for (number, arguments) in [&["pack", "list"][..], &["pack", "remove", "x"]]
-        .iter()
-        .enumerate()
+    let link = home.path().join("link");
+    symlink(&data, &link).unwrap();
+    for (number, (arguments, data)) in [
+        (&["pack", "list"][..], data.as_path()),
+        (&["pack", "remove", "x"], &data),
+        (&["pack", "list"], &link),
+        (&["pack", "list"], Path::new("data")),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let ready = home.path().join(format!("ready-{number}"));
-        let output = prepared(&mute_file_system(&ready, &point, ""), arguments, &data);
+        let prepare = mute_file_system(&ready, &point, "");
+        let prepare = format!("{prepare}\ncd '{}'", home.path().display());
+        let output = prepared(&prepare, arguments, data);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
         assert!(said.contains("12345 serves"), "{arguments:?}: {said}");

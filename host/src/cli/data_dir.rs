@@ -3,6 +3,8 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use crate::{
@@ -21,6 +23,9 @@ use crate::{
 const SHARED: &str = "/var/lib";
 /// The folder of a daemon that root runs.
 pub const SHARED_DATA_DIR: &str = "/var/lib/gpud";
+
+/// Longest that closing the folder may take: one with 150,000 files that are set aside takes 4 s.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// What the daemon uses in it beside `gpud.*`.
 const USED: [&str; 5] = [
@@ -46,6 +51,13 @@ pub enum CloseError {
         .0.display()
     )]
     Open(PathBuf),
+    /// The system does not answer, or another user's process holds the folder.
+    #[error(
+        "the data folder {} does not answer within {} s: a process that has it open can hold it (`fuser -v` names them), and so can what \
+         is mounted there; end that process, or move the folder away and start again",
+        .0.display(), LONGEST.as_secs()
+    )]
+    Hangs(PathBuf),
     /// Another folder has its path.
     #[error("{} is not the folder that was closed: unmount what is mounted there", .0.display())]
     Replaced(PathBuf),
@@ -68,6 +80,20 @@ fn choose(flag: Option<PathBuf>, shared: bool, home: Option<PathBuf>) -> Option<
         None if shared => Some(SHARED_DATA_DIR.into()),
         None => home.filter(given).map(|home| home.join(".gpud")),
     }
+}
+
+/// [`close`] in a thread of its own, which is given up after [`LONGEST`]: who lists a folder into memory that his own file system
+/// serves holds the kernel's lock of it, and what is mounted on it may never answer.
+///
+/// # Errors
+/// As [`close`]; [`CloseError::Hangs`].
+pub async fn close_in_time(folder: &Path) -> Result<(), CloseError> {
+    let (says, said) = tokio::sync::oneshot::channel();
+    let hangs = || CloseError::Hangs(folder.to_owned());
+    let owned = folder.to_owned();
+    thread::spawn(move || says.send(close(&owned)));
+    let closed = tokio::time::timeout(LONGEST, said).await;
+    closed.map_err(|_| hangs())?.map_err(|_| hangs())?
 }
 
 /// Closes the data folder to everybody but gpud's user, makes it if it is missing, and says in the log what was open. A user who

@@ -25,6 +25,9 @@ pub enum StoreError {
     /// Another process held the database for longer than the busy time-out (5 s).
     #[error("database is locked by another process: {0}")]
     Locked(String),
+    /// The database does not answer within [`super::StoreOptions::patience`].
+    #[error("database does not answer: its disk or file system hangs")]
+    Hangs,
     /// Another gpud holds the data folder.
     #[error("another gpud is using the data folder {}: stop it, or choose another --data-dir", .0.display())]
     OtherDaemon(PathBuf),
@@ -71,6 +74,7 @@ impl StoreError {
                 | Self::Corrupt(_)
                 | Self::Io(_)
                 | Self::Locked(_)
+                | Self::Hangs
         )
     }
 }

@@ -79,6 +79,7 @@ impl Store {
             connections,
             Arc::clone(&inner.counters),
             Arc::clone(&inner.health),
+            inner.options.patience,
         );
         *inner
             .readers

@@ -1,6 +1,9 @@
 //! The problem with the store right now, as its own calls found it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use tokio::sync::Notify;
 
@@ -10,9 +13,9 @@ use crate::{model::UnixMillis, node::clock::Clock};
 /// Why nothing can be written, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
-    /// The error of the last failed write.
+    /// The error of the last write that failed, or of work that does not end.
     pub error: StoreError,
-    /// When the first of these writes failed.
+    /// When the first of these failed.
     pub since: UnixMillis,
 }
 
@@ -20,6 +23,8 @@ pub struct Outage {
 #[derive(Debug, Default)]
 pub(super) struct HealthCell {
     outage: Mutex<Option<Outage>>,
+    /// Pieces of work that were given up and have not ended. The database hangs while there are any.
+    given_up: AtomicUsize,
     over: Notify,
 }
 
@@ -33,7 +38,10 @@ impl HealthCell {
             None => None,
         };
         let Some(error) = fault else {
-            if let Some(outage) = current.take() {
+            // Other work may still hang.
+            if !self.hangs()
+                && let Some(outage) = current.take()
+            {
                 let since = super::time_text(outage.since);
                 tracing::warn!(since, "the database can be written again");
                 drop(current);
@@ -47,6 +55,26 @@ impl HealthCell {
             tracing::error!(since, "the database cannot be written: {error}");
         }
         *current = Some(Outage { error, since });
+    }
+
+    /// Notes that a caller no longer waits for its work.
+    pub(super) fn gave_up(&self) {
+        self.given_up.fetch_add(1, Ordering::AcqRel);
+        self.set(Some(StoreError::Hangs));
+    }
+
+    /// Notes that work which a caller no longer waited for has ended.
+    pub(super) fn answered(&self) {
+        let is_last = self.given_up.fetch_sub(1, Ordering::AcqRel) == 1;
+        let is_of_hang = |outage: Outage| outage.error == StoreError::Hangs;
+        if is_last && self.get().is_some_and(is_of_hang) {
+            self.set(None);
+        }
+    }
+
+    /// Whether work that was given up has not ended yet.
+    pub(super) fn hangs(&self) -> bool {
+        self.given_up.load(Ordering::Acquire) > 0
     }
 
     /// Notes the result of a read. Only corruption matters: a read that works is no evidence about writing.

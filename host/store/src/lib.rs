@@ -35,6 +35,7 @@ mod meta;
 mod migration_backup;
 mod negative_cache;
 mod open;
+mod patience;
 mod plugin_state;
 mod reader;
 mod reboots;
@@ -96,6 +97,10 @@ pub enum Location {
     Memory,
 }
 
+/// Longest wait for the database. Well under the 30 s that a check has; the longest job of a daemon, which deletes 10,000 old
+/// rows, takes less than a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How to open a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -110,6 +115,8 @@ pub struct StoreOptions {
     /// Most bytes of the database, beyond which writes fail with [`StoreError::DiskFull`]. `None` is 4 GiB for a file and
     /// 64 MiB for memory.
     pub max_bytes: Option<u64>,
+    /// How long a caller waits for the database before it counts as hung.
+    pub patience: Duration,
 }
 
 impl StoreOptions {
@@ -121,6 +128,7 @@ impl StoreOptions {
             metrics_retention: Duration::from_secs(3 * 60 * 60),
             state_history_retention: 14 * DAY,
             max_bytes: None,
+            patience: PATIENCE,
         }
     }
 }
@@ -183,13 +191,20 @@ impl Store {
     fn of_database(database: open::Database, options: StoreOptions) -> Result<Self, StoreError> {
         let counters = Arc::new(Counters::default());
         let health = Arc::new(HealthCell::default());
-        let readers = (!database.readers.is_empty())
-            .then(|| Readers::new(database.readers, Arc::clone(&counters), Arc::clone(&health)));
+        let readers = (!database.readers.is_empty()).then(|| {
+            Readers::new(
+                database.readers,
+                Arc::clone(&counters),
+                Arc::clone(&health),
+                options.patience,
+            )
+        });
         let writer = Writer::start(
             database.writer,
             database.lock,
             Arc::clone(&counters),
             Arc::clone(&health),
+            options.patience,
         )?;
         let inner = Inner {
             writer,

@@ -1,7 +1,7 @@
 //! Reads: two read-only connections beside the writer, used from blocking threads.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use super::StoreError;
 use super::counters::{Counters, Kind};
 use super::health::HealthCell;
+use super::patience;
 
 /// Reads that run at a time: more would only make the disk seek, and each connection has a page cache of its own.
 pub(super) const READERS: u32 = 2;
@@ -20,6 +21,7 @@ pub(super) struct Readers {
     idle: Arc<Mutex<Vec<Connection>>>,
     counters: Arc<Counters>,
     health: Arc<HealthCell>,
+    patience: Duration,
 }
 
 impl Readers {
@@ -28,12 +30,14 @@ impl Readers {
         connections: Vec<Connection>,
         counters: Arc<Counters>,
         health: Arc<HealthCell>,
+        patience: Duration,
     ) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(connections.len())),
             idle: Arc::new(Mutex::new(connections)),
             counters,
             health,
+            patience,
         }
     }
 
@@ -43,28 +47,33 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| StoreError::Closed)?;
+        let (at_work, waiting) = patience::begin(&self.health)?;
         let this = self.clone();
-        // The permit goes into the thread: a caller that gives up does not free a connection that is still at work.
-        let read = tokio::task::spawn_blocking(move || {
-            let conn = this.pool(Vec::pop).ok_or(StoreError::Closed)?;
-            let begun = Instant::now();
-            let outcome = work(&conn);
-            this.counters.add(Kind::Select, begun.elapsed());
-            if let Err(error) = &outcome {
-                this.health.note_read(error);
-            }
-            this.pool(|idle| idle.push(conn));
-            drop(permit);
-            outcome
-        });
-        read.await.map_err(|_| StoreError::Closed)?
+        let answer = async move {
+            let permit = Arc::clone(&this.permits).acquire_owned().await;
+            let permit = permit.map_err(|_| StoreError::Closed)?;
+            // The permit goes into the thread: a caller that gives up does not free a connection that is still at work.
+            let read = tokio::task::spawn_blocking(move || {
+                let conn = this.pool(Vec::pop).ok_or(StoreError::Closed)?;
+                let begun = Instant::now();
+                let outcome = work(&conn);
+                this.counters.add(Kind::Select, begun.elapsed());
+                if let Err(error) = &outcome {
+                    this.health.note_read(error);
+                }
+                this.pool(|idle| idle.push(conn));
+                drop((permit, at_work));
+                outcome
+            });
+            read.await.map_err(|_| StoreError::Closed)?
+        };
+        waiting.wait(answer, self.patience).await
     }
 
-    /// Waits for running reads, closes the connections and refuses later reads.
+    /// Waits for running reads, but not for those that hang, closes the connections and refuses later reads.
     pub(super) async fn close(&self) {
-        let all = self.permits.acquire_many(READERS).await;
+        let all = self.permits.acquire_many(READERS);
+        let all = tokio::time::timeout(self.patience, all).await;
         self.permits.close();
         drop(all);
         self.pool(Vec::clear);

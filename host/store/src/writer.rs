@@ -5,7 +5,7 @@
 
 use std::slice;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -14,6 +14,7 @@ use super::counters::{Counters, Kind};
 use super::fallback::Replacement;
 use super::health::HealthCell;
 use super::lock::FolderLock;
+use super::patience;
 use super::{StoreError, open};
 
 /// Jobs that may wait before callers do.
@@ -26,6 +27,8 @@ const LONG_LOG: i64 = 1000;
 /// A piece of work for the writer thread.
 trait Job: Send {
     fn kind(&self) -> Kind;
+    /// Whether nobody waits for it any more.
+    fn is_given_up(&self) -> bool;
     /// Does the work (again) and stores the outcome.
     fn run(&mut self, conn: &Connection) -> Result<(), StoreError>;
     /// Takes in the fate of the transaction, and shows the error that will be answered.
@@ -40,6 +43,7 @@ struct Work<T, F, A> {
     after: A,
     outcome: Result<T, StoreError>,
     reply: oneshot::Sender<Result<T, StoreError>>,
+    at_work: patience::Work,
 }
 
 impl<T, F, A> Job for Work<T, F, A>
@@ -50,6 +54,10 @@ where
 {
     fn kind(&self) -> Kind {
         self.kind
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.at_work.is_given_up()
     }
 
     fn run(&mut self, conn: &Connection) -> Result<(), StoreError> {
@@ -69,11 +77,13 @@ where
             after,
             outcome,
             reply,
+            at_work,
             ..
         } = *self;
         after();
         // A caller that went away no longer wants the answer; the work is done all the same.
         let _ = reply.send(outcome);
+        drop(at_work);
     }
 }
 
@@ -87,6 +97,8 @@ enum Message {
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
+    health: Arc<HealthCell>,
+    patience: Duration,
 }
 
 impl Writer {
@@ -96,18 +108,23 @@ impl Writer {
         lock: Option<FolderLock>,
         counters: Arc<Counters>,
         health: Arc<HealthCell>,
+        patience: Duration,
     ) -> Result<Self, StoreError> {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let thread = Thread {
             conn,
             lock,
             counters,
-            health,
+            health: Arc::clone(&health),
         };
         std::thread::Builder::new()
             .name("gpud-store".to_owned())
             .spawn(move || thread.serve(receiver))?;
-        Ok(Self { queue })
+        Ok(Self {
+            queue,
+            health,
+            patience,
+        })
     }
 
     /// Runs `work` in a transaction and returns once it is committed. `work` may run twice; the first run is then
@@ -133,6 +150,7 @@ impl Writer {
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
         A: FnOnce() + Send + 'static,
     {
+        let (at_work, waiting) = patience::begin(&self.health)?;
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Work {
             kind,
@@ -140,10 +158,14 @@ impl Writer {
             after,
             outcome: Err(StoreError::Closed),
             reply,
+            at_work,
         });
-        let sent = self.queue.send(Message::Job(job)).await;
-        sent.map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let answer = async {
+            let sent = self.queue.send(Message::Job(job)).await;
+            sent.map_err(|_| StoreError::Closed)?;
+            answer.await.map_err(|_| StoreError::Closed)?
+        };
+        waiting.wait(answer, self.patience).await
     }
 
     /// Whether the thread is there.
@@ -162,12 +184,19 @@ impl Writer {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Finishes what waits, writes the log back into the file and ends the thread.
+    /// Finishes what waits, writes the log back into the file and ends the thread. A thread that hangs is left behind.
     pub(super) async fn close(&self) -> Result<(), StoreError> {
+        if self.health.hangs() {
+            return Err(StoreError::Hangs);
+        }
         let (reply, answer) = oneshot::channel();
-        let sent = self.queue.send(Message::Close(reply)).await;
-        sent.map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let closed = async {
+            let sent = self.queue.send(Message::Close(reply)).await;
+            sent.map_err(|_| StoreError::Closed)?;
+            answer.await.map_err(|_| StoreError::Closed)?
+        };
+        let closed = tokio::time::timeout(self.patience, closed).await;
+        closed.unwrap_or(Err(StoreError::Hangs))
     }
 }
 
@@ -219,6 +248,8 @@ impl Thread {
 
     /// Commits the jobs together if that works, one by one otherwise, and answers them.
     fn commit(&self, jobs: &mut Vec<Box<dyn Job>>) {
+        // Their callers try again.
+        jobs.retain(|job| !job.is_given_up());
         if jobs.is_empty() {
             return;
         }

@@ -57,7 +57,7 @@ pub use set_aside::SetAside;
 
 use super::local_file;
 use rules::Rules;
-use walk::{Entry, WalkEnd, WalkGoal, walk};
+use walk::{Entry, Judged, WalkEnd, WalkGoal, walk};
 
 /// File systems of the kernel's (linux/magic.h): procfs, sysfs, debugfs, tracefs.
 const KERNEL_FILE_SYSTEMS: [FsWord; 4] = [PROC_SUPER_MAGIC, 0x6265_6572, 0x6462_6720, 0x7472_6163];
@@ -154,16 +154,21 @@ impl Opener {
         }
     }
 
-    /// Checks that no other user serves a file system on the way to an absolute path, as far as that is seen without following links:
-    /// it may never answer.
+    /// Checks that no other user serves a file system on the way to a path: it may never answer, and is not asked. Whether there is
+    /// something at the path does not matter.
     ///
     /// # Errors
-    /// [`TrustError`].
+    /// [`TrustError`], a refusal.
     pub fn check_servers(self, path: &Path) -> Result<(), TrustError> {
-        match mounts::served_on_way(path) {
-            Some(user) if self.is_strict && !self.rules.trusts(user) => {
-                Err(self.rules.refuse_server(path, path, user))
-            }
+        let goal = WalkGoal {
+            judged: Judged::Servers,
+            ..WalkGoal::FILE
+        };
+        if !self.is_strict {
+            return Ok(());
+        }
+        match walk(path, self.rules, goal) {
+            Err(refused) if refused.is_refusal() => Err(refused),
             _ => Ok(()),
         }
     }
@@ -280,7 +285,7 @@ pub fn program(path: &Path) -> Result<(), TrustError> {
 pub fn open_socket(path: &Path) -> Result<OwnedFd, TrustError> {
     let goal = WalkGoal {
         follows_last: false,
-        only_links_judged: true,
+        judged: Judged::Links,
         ..WalkGoal::FILE
     };
     let wrong = |source| TrustError::io(path, source);

@@ -56,19 +56,6 @@ pub fn served_at(path: &Path) -> Option<u32> {
     at(&mounts, path)
 }
 
-/// Returns the user that serves a file system on the way to an absolute path, the nearest one that is not root's. Nothing on the way
-/// is asked, and so links are not followed.
-pub fn served_on_way(path: &Path) -> Option<u32> {
-    let mounts = fs::read(MOUNTS).ok()?;
-    on_way(&mounts, path)
-}
-
-/// The same from the table.
-fn on_way(mounts: &[u8], path: &Path) -> Option<u32> {
-    let mut servers = path.ancestors().filter_map(|part| at(mounts, part));
-    servers.find(|user| *user != 0)
-}
-
 /// The same from the table, where blanks and the like of a path are written `\040`.
 fn at(mounts: &[u8], path: &Path) -> Option<u32> {
     let mut escaped = Vec::new();
@@ -128,14 +115,6 @@ mod tests {
             ("/mnt", None),
         ] {
             assert_eq!(at(mounts.as_bytes(), Path::new(path)), expected, "{path}");
-        }
-        for (path, expected) in [
-            ("/mnt/a b/c/d", Some(1000)),
-            ("/mnt/a", None),
-            ("/mnt/root/x", None),
-        ] {
-            let found = on_way(mounts.as_bytes(), Path::new(path));
-            assert_eq!(found, expected, "{path}");
         }
         let twice = format!("{mounts}\n39 22 0:55 / /mnt/root rw - fuse y rw,user_id=7");
         assert_eq!(at(twice.as_bytes(), Path::new("/mnt/root")), Some(7));

@@ -19,7 +19,7 @@ use rustix::{
 
 use super::{
     Opener, TrustError,
-    walk::{WalkEnd, WalkGoal, walk},
+    walk::{Judged, WalkEnd, WalkGoal, walk},
 };
 
 /// Mode of what the umask decides about.
@@ -128,7 +128,7 @@ impl OutputFolder {
         }
         let goal = WalkGoal {
             makes_folders,
-            only_links_judged: true,
+            judged: Judged::Links,
             ..WalkGoal::FOLDER
         };
         match walk(path, opener.rules, goal).map_err(refused)? {

@@ -253,11 +253,12 @@ pub fn close_entries(
     };
     let (mut closed, mut removed) = (Vec::new(), Vec::new());
     for name in &kept {
-        let Some((kind, mode)) = open_entry(folder, name) else {
+        let shown = name.to_string_lossy().into_owned();
+        let is_renewed = is_renewed(&shown);
+        let Some((kind, mode)) = open_entry(folder, name, is_renewed) else {
             continue;
         };
-        let shown = name.to_string_lossy().into_owned();
-        if kind == FileType::RegularFile && is_renewed(&shown) {
+        if kind == FileType::RegularFile && is_renewed {
             unlinkat(&folder.handle, name, AtFlags::empty())
                 .map_err(|error| set_aside::failed(&folder.path.join(&shown), error))?;
             removed.push(shown);
@@ -275,8 +276,8 @@ pub fn close_entries(
 }
 
 /// Returns kind and permissions of a file or a folder that is open to others and is to be closed. What has a second name may be a file
-/// from elsewhere.
-fn open_entry(folder: &OwnFolder, name: &CStr) -> Option<(FileType, u32)> {
+/// from elsewhere, and is left alone unless it is renewed: then this name of it goes.
+fn open_entry(folder: &OwnFolder, name: &CStr, is_renewed: bool) -> Option<(FileType, u32)> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = openat(&folder.handle, name, flags, Mode::empty()).ok()?;
     if mounts::device(&handle) != mounts::device(&folder.handle) {
@@ -285,7 +286,7 @@ fn open_entry(folder: &OwnFolder, name: &CStr) -> Option<(FileType, u32)> {
     let facts = fstat(handle).ok()?;
     let kind = FileType::from_raw_mode(facts.st_mode);
     let is_plain = match kind {
-        FileType::RegularFile => facts.st_nlink == 1,
+        FileType::RegularFile => facts.st_nlink == 1 || is_renewed,
         kind => kind == FileType::Directory,
     };
     let mode = facts.st_mode & 0o777;

@@ -27,15 +27,26 @@ const PROC: u64 = 0x9fa0;
 pub(super) struct WalkGoal {
     /// Missing folders on the way are made.
     pub makes_folders: bool,
-    /// The last part is a folder, which is made with mode 0700 (0755 where only links are judged) if it is missing and folders
-    /// are made.
+    /// The last part is a folder, which is made with mode 0700 (0755 where not everything is judged) if it is missing and
+    /// folders are made.
     pub is_folder: bool,
     /// The last part may be a link.
     pub follows_last: bool,
     /// A folder on the way may be open to its group.
     pub groups_may_write: bool,
-    /// Folders and the last part may be anybody's; only links, and the folders that they are in, are judged.
-    pub only_links_judged: bool,
+    /// What others may not be able to change.
+    pub judged: Judged,
+}
+
+/// What a walk judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// Each part.
+    Everything,
+    /// Links, and the folders that they are in. Other folders and the last part may be anybody's.
+    Links,
+    /// Who serves the file systems. All else may be anybody's.
+    Servers,
 }
 
 impl WalkGoal {
@@ -45,7 +56,7 @@ impl WalkGoal {
         is_folder: false,
         follows_last: true,
         groups_may_write: false,
-        only_links_judged: false,
+        judged: Judged::Everything,
     };
     /// A folder that is there.
     pub const FOLDER: Self = Self {
@@ -163,11 +174,9 @@ impl Walk<'_> {
         let Some(handle) = self.look_up(&part, is_last)? else {
             return self.entry(part, path, None, false).map(Some);
         };
-        if !self.goal.only_links_judged {
-            self.judge_server(&path, &handle)?;
-        }
+        self.judge_server(&path, &handle)?;
         let facts = fstat(&handle).map_err(|error| self.failed(error))?;
-        if !self.goal.only_links_judged {
+        if self.judges_everything() {
             let folder = &self.here()?.facts;
             self.rules.judge_entry(self.asked, &path, folder, &facts)?;
         }
@@ -181,7 +190,7 @@ impl Walk<'_> {
                 self.enter(handle, path).map(|()| None)
             }
             kind if is_last => {
-                if !self.goal.only_links_judged && kind == FileType::RegularFile {
+                if self.judges_everything() && kind == FileType::RegularFile {
                     self.rules.judge_list(self.asked, &path, &facts, &handle)?;
                 }
                 self.entry(part, path, Some(facts), false).map(Some)
@@ -192,6 +201,9 @@ impl Walk<'_> {
 
     /// Judges who serves an entry's file system, where another one begins: owners and permissions are as that user says.
     fn judge_server(&self, path: &Path, handle: &OwnedFd) -> Result<(), TrustError> {
+        if self.goal.judged == Judged::Links {
+            return Ok(());
+        }
         let device = match mounts::device(handle) {
             // Only its user may enter it.
             Err(Errno::ACCESS) => {
@@ -221,7 +233,7 @@ impl Walk<'_> {
         let found = match open() {
             Err(Errno::NOENT) if is_last && !self.goal.is_folder => return Ok(None),
             Err(Errno::NOENT) if self.goal.makes_folders => {
-                let is_private = is_last && !self.goal.only_links_judged;
+                let is_private = is_last && self.judges_everything();
                 let mode = if is_private { 0o700 } else { 0o755 };
                 match mkdirat(here, part, Mode::from_raw_mode(mode)) {
                     Ok(()) | Err(Errno::EXIST) => open(),
@@ -241,14 +253,16 @@ impl Walk<'_> {
         facts: &Stat,
         is_last: bool,
     ) -> Result<Option<Entry>, TrustError> {
-        if self.goal.only_links_judged {
+        if self.goal.judged == Judged::Links {
             let folder = self.here()?;
             let (place, folder) = (&folder.path, &folder.facts);
             self.rules.judge_folder(self.asked, place, folder, false)?;
             self.rules
                 .judge_server(self.asked, place, &self.here()?.handle)?;
         }
-        self.rules.judge_owner(self.asked, &path, facts)?;
+        if self.goal.judged != Judged::Servers {
+            self.rules.judge_owner(self.asked, &path, facts)?;
+        }
         self.links += 1;
         let is_refused = is_last && !self.goal.follows_last;
         if is_refused || self.links > MAX_LINKS {
@@ -282,21 +296,18 @@ impl Walk<'_> {
 
     /// Goes into a folder, if it is a good one.
     fn enter(&mut self, handle: OwnedFd, path: PathBuf) -> Result<(), TrustError> {
-        if !self.goal.only_links_judged {
-            self.judge_server(&path, &handle)?;
-        }
+        self.judge_server(&path, &handle)?;
         let facts = fstat(&handle).map_err(|error| self.failed(error))?;
-        let is_own_folder =
-            self.goal.is_folder && self.goal.makes_folders && !self.goal.only_links_judged;
-        let is_goal = self.pending.is_empty() && is_own_folder;
-        match is_goal {
-            // It is about to be closed to others, which its owner can do.
-            true => self.rules.judge_owner(self.asked, &path, &facts)?,
-            false if self.goal.only_links_judged => {}
-            false => {
-                let groups = self.goal.groups_may_write;
-                self.rules.judge_folder(self.asked, &path, &facts, groups)?;
-                self.rules.judge_list(self.asked, &path, &facts, &handle)?;
+        let is_goal = self.pending.is_empty() && self.goal.is_folder && self.goal.makes_folders;
+        if self.judges_everything() {
+            match is_goal {
+                // It is about to be closed to others, which its owner can do.
+                true => self.rules.judge_owner(self.asked, &path, &facts)?,
+                false => {
+                    let groups = self.goal.groups_may_write;
+                    self.rules.judge_folder(self.asked, &path, &facts, groups)?;
+                    self.rules.judge_list(self.asked, &path, &facts, &handle)?;
+                }
             }
         }
         self.folders.push(Folder {
@@ -321,6 +332,10 @@ impl Walk<'_> {
             facts,
             is_magic,
         })
+    }
+
+    fn judges_everything(&self) -> bool {
+        self.goal.judged == Judged::Everything
     }
 
     fn here(&self) -> Result<&Folder, TrustError> {

@@ -42,6 +42,7 @@ fn what_others_could_read_is_closed_and_what_they_could_use_is_removed() {
     fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(data.join("packs")).unwrap();
     files(&data, 0o644);
+    fs::hard_link(data.join("token"), home.path().join("second name")).unwrap();
     close(&data).unwrap();
     let left = ["else", "gpud.state", "gpud.state-wal", "packs"];
     assert_eq!(names(&data), left);

@@ -96,7 +96,10 @@ pub async fn run(
     tokio::task::spawn_blocking(temporary::clean)
         .await
         .map_err(Exit::failure)?;
-    data_dir::close(&options.data_dir).map_err(Exit::failure)?;
+    tokio::select! {
+        closed = data_dir::close_in_time(&options.data_dir) => closed.map_err(Exit::failure)?,
+        () = shutdown.cancelled() => return Ok(()),
+    }
     daemon::run(daemon_options(options, service, socket)?, shutdown)
         .await
         .map_err(Exit::failure)

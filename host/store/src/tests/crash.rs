@@ -26,7 +26,10 @@ fn child(name: &str, folder: &Path) -> Command {
 #[ignore = "the child of acknowledged_events_survive_kill_9"]
 fn child_that_writes_until_it_is_killed() {
     let folder = std::env::var_os(FOLDER).expect("only run by another test");
-    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_time()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let store = open(Path::new(&folder));
         let writers = (0..4).map(|writer| {

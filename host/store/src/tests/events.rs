@@ -304,7 +304,7 @@ proptest! {
 
     #[test]
     fn an_event_reads_back_as_it_was(event in any_event()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let store = in_memory();
         let read = runtime.block_on(async {
             insert(&store, "c", event.clone()).await;

@@ -3,25 +3,30 @@ use super::{event, insert, messages, open, options, state_file};
 use rusqlite::Connection;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc;
+use std::time::Duration;
 
 /// Holds the writer thread until the sender is dropped, so that later jobs wait and are committed together.
-fn hold(
+async fn hold(
     store: &Store,
 ) -> (
     mpsc::Sender<()>,
     tokio::task::JoinHandle<Result<(), StoreError>>,
 ) {
     let (release, held) = mpsc::channel::<()>();
+    let (begins, begun) = tokio::sync::oneshot::channel();
     let store = store.clone();
     let job = tokio::spawn(async move {
         let held = std::sync::Mutex::new(held);
+        let mut begins = Some(begins);
         store
             .write(Kind::InsertUpdate, move |_| {
+                begins.take().map(|begins| begins.send(()));
                 let _ = held.lock().unwrap().recv();
                 Ok(())
             })
             .await
     });
+    begun.await.unwrap();
     (release, job)
 }
 
@@ -29,7 +34,7 @@ fn hold(
 async fn a_bad_job_does_not_fail_the_jobs_committed_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let (release, held) = hold(&store);
+    let (release, held) = hold(&store).await;
     let good = |second: u64| {
         let store = store.clone();
         async move {
@@ -92,7 +97,7 @@ async fn a_full_disk_fails_writes_until_there_is_space() {
     assert!(stored > 5);
     assert_eq!(messages(&store, "c").await.len() as u64, stored);
     // What is too large to be stored must not fail what waits beside it.
-    let (release, held) = hold(&store);
+    let (release, held) = hold(&store).await;
     let large = store.insert_events("c", vec![event(999, "e", &text)], None);
     let small = store.meta_set("k", "v");
     let (large, small, ()) = tokio::join!(large, small, async move { drop(release) });
@@ -178,4 +183,61 @@ async fn many_writers_and_readers_share_a_store() {
         task.await.unwrap();
     }
     assert_eq!(store.samples(0, None).await.unwrap().len(), 50);
+}
+
+/// Gives up on a job that holds the writer.
+async fn hung(folder: &std::path::Path) -> (Store, mpsc::Sender<()>) {
+    let patient = StoreOptions {
+        patience: Duration::from_millis(300),
+        ..options(folder)
+    };
+    let store = Store::open(patient).unwrap().store;
+    let (release, held) = hold(&store).await;
+    assert_eq!(held.await.unwrap(), Err(StoreError::Hangs));
+    (store, release)
+}
+
+#[tokio::test]
+async fn a_database_that_hangs_holds_up_nobody_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, release) = hung(folder.path()).await;
+    assert_eq!(store.health(), Some(StoreError::Hangs));
+    let refused = store
+        .insert_events("c", vec![event(1, "e", "refused")], None)
+        .await;
+    assert_eq!(refused.unwrap_err(), StoreError::Hangs);
+    assert_eq!(store.reboots(0).await.unwrap_err(), StoreError::Hangs);
+    assert!(store.trouble().unwrap().contains("does not answer"));
+    drop(release);
+    store.outage_over().await;
+    assert_eq!(store.health(), None);
+    insert(&store, "c", event(2, "e", "again")).await;
+    assert_eq!(messages(&store, "c").await, ["again"]);
+}
+
+#[tokio::test]
+async fn what_was_given_up_in_the_queue_is_not_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let patient = StoreOptions {
+        patience: Duration::from_millis(300),
+        ..options(folder.path())
+    };
+    let store = Store::open(patient).unwrap().store;
+    let (release, held) = hold(&store).await;
+    let (waiting, held) = tokio::join!(
+        store.insert_events("c", vec![event(1, "e", "given up")], None),
+        held
+    );
+    assert_eq!(waiting.unwrap_err(), StoreError::Hangs);
+    assert_eq!(held.unwrap(), Err(StoreError::Hangs));
+    drop(release);
+    store.outage_over().await;
+    assert!(messages(&store, "c").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_database_that_hangs_is_closed_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _release) = hung(folder.path()).await;
+    assert_eq!(store.checkpoint_and_close().await, Err(StoreError::Hangs));
 }
