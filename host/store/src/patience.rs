@@ -21,14 +21,14 @@ const GIVEN_UP: u8 = 2;
 
 /// One piece of work, as the thread that does it sees it. It ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct PendingWork {
     state: Arc<AtomicU8>,
     health: Arc<HealthCell>,
 }
 
 /// One piece of work, as its caller sees it.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PendingAnswer {
     state: Arc<AtomicU8>,
     health: Arc<HealthCell>,
 }
@@ -37,30 +37,30 @@ pub(super) struct Waiting {
 ///
 /// # Errors
 /// [`StoreError::Hangs`].
-pub(super) fn begin(health: &Arc<HealthCell>) -> Result<(Work, Waiting), StoreError> {
+pub(super) fn begin(health: &Arc<HealthCell>) -> Result<(PendingWork, PendingAnswer), StoreError> {
     if health.hangs() {
         return Err(StoreError::Hangs);
     }
     let state = Arc::new(AtomicU8::new(UNDERWAY));
-    let work = Work {
+    let work = PendingWork {
         state: Arc::clone(&state),
         health: Arc::clone(health),
     };
-    let waiting = Waiting {
+    let waiting = PendingAnswer {
         state,
         health: Arc::clone(health),
     };
     Ok((work, waiting))
 }
 
-impl Work {
+impl PendingWork {
     /// Whether nobody waits for it any more.
     pub fn is_given_up(&self) -> bool {
         self.state.load(Ordering::Acquire) == GIVEN_UP
     }
 }
 
-impl Drop for Work {
+impl Drop for PendingWork {
     fn drop(&mut self) {
         if self.state.swap(ENDED, Ordering::AcqRel) == GIVEN_UP {
             self.health.answered();
@@ -68,7 +68,7 @@ impl Drop for Work {
     }
 }
 
-impl Waiting {
+impl PendingAnswer {
     /// Waits for the answer, for this long.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ struct Work<T, F, A> {
     after: A,
     outcome: Result<T, StoreError>,
     reply: oneshot::Sender<Result<T, StoreError>>,
-    at_work: patience::Work,
+    at_work: patience::PendingWork,
 }
 
 impl<T, F, A> Job for Work<T, F, A>
