@@ -3,6 +3,10 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -83,17 +87,40 @@ fn choose(flag: Option<PathBuf>, shared: bool, home: Option<PathBuf>) -> Option<
 }
 
 /// [`close`] in a thread of its own, which is given up after [`LONGEST`]: who lists a folder into memory that his own file system
-/// serves holds the kernel's lock of it, and what is mounted on it may never answer.
+/// serves holds the kernel's lock of it, and what is mounted on it may never answer. A folder that was open to others is moved
+/// away then, and gpud begins with an empty one.
 ///
 /// # Errors
 /// As [`close`]; [`CloseError::Hangs`].
 pub async fn close_in_time(folder: &Path) -> Result<(), CloseError> {
+    let given_up = Arc::new(AtomicBool::new(false));
+    let (closing, ends) = (folder.to_owned(), Arc::clone(&given_up));
+    if let Some(closed) = in_time(move || close_unless(&closing, &ends)).await {
+        return closed;
+    }
+    given_up.store(true, Ordering::Release);
+    let held = folder.to_owned();
+    let move_away = move || {
+        let found = FoundFolder::find(&held).ok()?;
+        let moved = found.may_be_held().then(|| found.move_away().ok())??;
+        Some((moved, close(&held)))
+    };
+    let Some(Some((moved, closed))) = in_time(move_away).await else {
+        return Err(CloseError::Hangs(folder.to_owned()));
+    };
+    tracing::error!(
+        moved = %moved.display(),
+        "the data folder was open to other users, and a process holds it (`fuser -v` names those that have it open): it is moved \
+         away, and gpud begins without what is in there"
+    );
+    closed
+}
+
+/// What the work returns; `None` if it takes longer than [`LONGEST`]. It then goes on in its thread.
+async fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (says, said) = tokio::sync::oneshot::channel();
-    let hangs = || CloseError::Hangs(folder.to_owned());
-    let owned = folder.to_owned();
-    thread::spawn(move || says.send(close(&owned)));
-    let closed = tokio::time::timeout(LONGEST, said).await;
-    closed.map_err(|_| hangs())?.map_err(|_| hangs())?
+    thread::spawn(move || says.send(work()));
+    tokio::time::timeout(LONGEST, said).await.ok()?.ok()
 }
 
 /// Closes the data folder to everybody but gpud's user, makes it if it is missing, and says in the log what was open. A user who
@@ -105,13 +132,27 @@ pub async fn close_in_time(folder: &Path) -> Result<(), CloseError> {
 ///
 /// # Errors
 /// Somebody else could change it, or could have changed something in it that cannot be set aside; or another gpud uses it.
-pub fn close(folder: &Path) -> Result<(), CloseError> {
+fn close(folder: &Path) -> Result<(), CloseError> {
+    close_unless(folder, &AtomicBool::new(false))
+}
+
+/// The same, which stops once it is given up: another folder is in use then.
+fn close_unless(folder: &Path, given_up: &AtomicBool) -> Result<(), CloseError> {
     let found = match FoundFolder::find(folder) {
         Err(problem) => return refused_or_said(problem),
         Ok(found) => found,
     };
     FolderLock::check_unused(found.path())?;
-    let closed = found.close().and_then(|own| {
+    if let Err(problem) = found.take_in() {
+        tracing::error!("files of the data folder are still where they were moved to: {problem}");
+    }
+    let closed = found.close();
+    if given_up.load(Ordering::Acquire) {
+        return Err(CloseError::Hangs(folder.to_owned()));
+    }
+    let closed = closed.and_then(|own| {
+        let was_open = own.was_open().is_some() || own.set_aside().is_some();
+        let own = if was_open { own.renewed() } else { own };
         let entries = trusted::close_entries(&own, group, is_renewed)?;
         Ok((own, entries))
     });

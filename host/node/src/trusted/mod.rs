@@ -23,6 +23,7 @@ pub mod output;
 mod own;
 mod parent_folders;
 mod project;
+mod renew;
 mod rules;
 mod script;
 mod set_aside;

@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::{
-    TrustError, TrustProblem, mounts, read_from,
+    TrustError, TrustProblem, mounts, read_from, renew,
     rules::Rules,
     set_aside::{self, SetAside},
     walk::{WalkEnd, WalkGoal, walk},
@@ -91,6 +91,30 @@ impl FoundFolder {
         &self.path
     }
 
+    /// Whether others can have it open, or have open what it was before.
+    pub fn may_be_held(&self) -> bool {
+        self.facts.st_mode & OTHERS != 0
+            || set_aside::was_open(self.rules, &self.path, &self.handle, &self.facts)
+            || renew::is_interrupted(&self.path, self.rules)
+    }
+
+    /// Takes in what an interrupted [`OwnFolder::renewed`] has left beside it.
+    ///
+    /// # Errors
+    /// Something is still there.
+    pub fn take_in(&self) -> Result<(), TrustError> {
+        renew::go_on(&self.handle, &self.path, self.rules)
+    }
+
+    /// Puts a new folder in its place, with nothing in it, and returns where it is now; where that is done already, moves away what
+    /// is left of the one before. What is moved is not written to: somebody may hold its lock.
+    ///
+    /// # Errors
+    /// It stays where it is: a mount point, or one in a folder that this process cannot change.
+    pub fn move_away(self) -> Result<PathBuf, TrustError> {
+        renew::move_away(&self.path, self.rules)
+    }
+
     /// Closes it to others. If they could write to it, all that is in it is set aside.
     ///
     /// # Errors
@@ -153,6 +177,20 @@ impl OwnFolder {
     /// As [`Self::open`].
     pub fn open_unlinked(path: &Path) -> Result<Self, TrustError> {
         FoundFolder::find_as(path, Rules::of_process(), false)?.close()
+    }
+
+    /// Puts a new folder in its place, with all that is in it: others may have this one open. Where that cannot be done, it stays.
+    pub fn renewed(self) -> Self {
+        match renew::renew(&self.path, self.rules) {
+            Ok(handle) => Self { handle, ..self },
+            Err(problem) => {
+                tracing::warn!(
+                    "{} stays the folder that others may have open, with which they can hold it: {problem}",
+                    self.path.display()
+                );
+                self
+            }
+        }
     }
 
     /// Its path, without links.

@@ -153,3 +153,70 @@ fn the_flag_then_root_then_home() {
         );
     }
 }
+
+fn inode(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().ino()
+}
+
+/// Who has it open can hold its lock.
+#[test]
+fn a_folder_that_others_could_open_is_another_one_with_the_same_content() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    close(&data).unwrap();
+    files(&data, 0o600);
+    let before = (inode(&data), inode(&data.join("gpud.state")));
+    close(&data).unwrap();
+    assert_eq!(inode(&data), before.0);
+    for bits in [0o755, 0o711] {
+        fs::set_permissions(&data, Permissions::from_mode(bits)).unwrap();
+        let before = (inode(&data), inode(&data.join("gpud.state")));
+        close(&data).unwrap();
+        assert_ne!(inode(&data), before.0, "{bits:o}");
+        assert_eq!(inode(&data.join("gpud.state")), before.1);
+        assert_eq!(mode(&data), 0o700);
+        assert_eq!(names(home.path()), ["data"]);
+    }
+}
+
+#[test]
+fn what_an_interrupted_start_left_beside_the_folder_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let (data, left) = (home.path().join("data"), home.path().join("data.before"));
+    close(&data).unwrap();
+    close(&left).unwrap();
+    fs::write(left.join("gpud.state"), "rows").unwrap();
+    // Anybody could have made this one.
+    fs::set_permissions(&left, Permissions::from_mode(0o755)).unwrap();
+    close(&data).unwrap();
+    assert!(!data.join("gpud.state").exists());
+    fs::set_permissions(&left, Permissions::from_mode(0o700)).unwrap();
+    close(&data).unwrap();
+    let state = fs::read_to_string(data.join("gpud.state")).unwrap();
+    assert_eq!(state, "rows");
+    assert_eq!(names(home.path()), ["data"]);
+}
+
+#[test]
+fn a_held_folder_is_moved_away_as_a_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let (data, left) = (home.path().join("data"), home.path().join("data.before"));
+    close(&data).unwrap();
+    files(&data, 0o600);
+    assert!(!FoundFolder::find(&data).unwrap().may_be_held());
+    fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+    let content = names(&data);
+    let found = FoundFolder::find(&data).unwrap();
+    assert!(found.may_be_held());
+    let moved = found.move_away().unwrap();
+    assert_eq!((names(&moved), names(&data).len()), (content, 0));
+    assert_eq!(mode(&data), 0o700);
+    fs::remove_dir_all(moved).unwrap();
+    // One that was held while its content moved over.
+    close(&left).unwrap();
+    files(&data, 0o600);
+    let found = FoundFolder::find(&data).unwrap();
+    assert!(found.may_be_held());
+    let moved = found.move_away().unwrap();
+    assert!(moved.exists() && !left.exists() && data.join("token").exists());
+}
