@@ -28,6 +28,10 @@ pub enum StoreError {
     /// The database does not answer within [`super::StoreOptions::patience`].
     #[error("database does not answer: its disk or file system hangs")]
     Hangs,
+    /// A read took longer than [`super::StoreOptions::patience`] and was ended, or so long that others waited for it in vain. The disk
+    /// is not to blame.
+    #[error("a read of the database took too long: ask for less, or again later")]
+    Slow,
     /// Another gpud holds the data folder.
     #[error("another gpud is using the data folder {}: stop it, or choose another --data-dir", .0.display())]
     OtherDaemon(PathBuf),
@@ -86,6 +90,7 @@ impl From<rusqlite::Error> for StoreError {
         let text = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly(text),
+            Some(ErrorCode::OperationInterrupted) => Self::Slow,
             Some(ErrorCode::DiskFull) => Self::DiskFull(text),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(text),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(text),

@@ -69,7 +69,8 @@ impl Drop for PendingWork {
 }
 
 impl PendingAnswer {
-    /// Waits for the answer, for this long.
+    /// Waits for the answer, for this long. Then it interrupts the work: what only takes long ends, and what waits for a disk
+    /// does not.
     ///
     /// # Errors
     /// [`StoreError::Hangs`]; else as the answer is.
@@ -77,9 +78,14 @@ impl PendingAnswer {
         self,
         answer: impl Future<Output = Result<T, StoreError>>,
         patience: Duration,
+        interrupt: impl FnOnce(),
     ) -> Result<T, StoreError> {
         let mut answer = pin!(answer);
         if let Ok(answer) = tokio::time::timeout(patience, &mut answer).await {
+            return answer;
+        }
+        interrupt();
+        if let Ok(answer) = tokio::time::timeout(patience / 2, &mut answer).await {
             return answer;
         }
         // Counted before it is given up, since it may end in the same moment.

@@ -47,27 +47,37 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let (at_work, waiting) = patience::begin(&self.health)?;
+        let (at_work, pending) = patience::begin(&self.health)?;
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout(self.patience, permit).await;
+        let permit = permit.map_err(|_| self.late())?;
+        let permit = permit.map_err(|_| StoreError::Closed)?;
+        let conn = self.pool(Vec::pop).ok_or(StoreError::Closed)?;
+        let interrupt = conn.get_interrupt_handle();
         let this = self.clone();
-        let answer = async move {
-            let permit = Arc::clone(&this.permits).acquire_owned().await;
-            let permit = permit.map_err(|_| StoreError::Closed)?;
-            // The permit goes into the thread: a caller that gives up does not free a connection that is still at work.
-            let read = tokio::task::spawn_blocking(move || {
-                let conn = this.pool(Vec::pop).ok_or(StoreError::Closed)?;
-                let begun = Instant::now();
-                let outcome = work(&conn);
-                this.counters.add(Kind::Select, begun.elapsed());
-                if let Err(error) = &outcome {
-                    this.health.note_read(error);
-                }
-                this.pool(|idle| idle.push(conn));
-                drop((permit, at_work));
-                outcome
-            });
-            read.await.map_err(|_| StoreError::Closed)?
-        };
-        waiting.wait(answer, self.patience).await
+        // The permit goes into the thread: a caller that gives up does not free a connection that is still at work.
+        let read = tokio::task::spawn_blocking(move || {
+            let begun = Instant::now();
+            let outcome = work(&conn);
+            this.counters.add(Kind::Select, begun.elapsed());
+            if let Err(error) = &outcome {
+                this.health.note_read(error);
+            }
+            this.pool(|idle| idle.push(conn));
+            drop((permit, at_work));
+            outcome
+        });
+        let answer = async { read.await.map_err(|_| StoreError::Closed)? };
+        let interrupt = || interrupt.interrupt();
+        pending.wait(answer, self.patience, interrupt).await
+    }
+
+    /// Why there is still no connection free.
+    fn late(&self) -> StoreError {
+        match self.health.hangs() {
+            true => StoreError::Hangs,
+            false => StoreError::Slow,
+        }
     }
 
     /// Waits for running reads, but not for those that hang, closes the connections and refuses later reads.

@@ -243,10 +243,10 @@ impl Store {
                  WHERE component = ?1 AND name = ?2 AND health = ?3 AND ",
                 is_of_state!("subject", "?4"),
                 " AND id > coalesce(
-                     (SELECT max(id) FROM state_change WHERE component = ?1 AND name = ?2
+                     (SELECT id FROM state_change WHERE component = ?1 AND name = ?2
                       AND health NOT IN (?3, 'Initializing') AND ",
                 is_of_state!("subject", "?4"),
-                "), 0)",
+                " ORDER BY id DESC LIMIT 1), 0)",
             ))?;
             let mut found = BTreeMap::new();
             for (key, health) in &states {
@@ -279,9 +279,9 @@ impl Store {
             let mut query = conn.prepare_cached(
                 "SELECT coalesce(
                     (SELECT max(ended) FROM (
-                        SELECT (SELECT min(later.time_ms) FROM state_change later
+                        SELECT (SELECT later.time_ms FROM state_change later
                                 WHERE later.component = bad.component AND later.name = bad.name
-                                AND later.id > bad.last) AS ended
+                                AND later.id > bad.last ORDER BY later.id LIMIT 1) AS ended
                         FROM (SELECT component, name, max(id) AS last FROM state_change
                               WHERE health NOT IN ('Healthy', 'Initializing')
                               GROUP BY component, name) bad)),

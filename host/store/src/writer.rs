@@ -150,7 +150,7 @@ impl Writer {
         F: FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
         A: FnOnce() + Send + 'static,
     {
-        let (at_work, waiting) = patience::begin(&self.health)?;
+        let (at_work, pending) = patience::begin(&self.health)?;
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Work {
             kind,
@@ -165,7 +165,7 @@ impl Writer {
             sent.map_err(|_| StoreError::Closed)?;
             answer.await.map_err(|_| StoreError::Closed)?
         };
-        waiting.wait(answer, self.patience).await
+        pending.wait(answer, self.patience, || {}).await
     }
 
     /// Whether the thread is there.

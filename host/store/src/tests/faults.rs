@@ -241,3 +241,26 @@ async fn a_database_that_hangs_is_closed_in_time() {
     let (store, _release) = hung(folder.path()).await;
     assert_eq!(store.checkpoint_and_close().await, Err(StoreError::Hangs));
 }
+
+#[tokio::test]
+async fn a_read_that_takes_long_is_ended_and_is_no_disk_that_hangs() {
+    let folder = tempfile::tempdir().unwrap();
+    let patient = StoreOptions {
+        patience: Duration::from_millis(300),
+        ..options(folder.path())
+    };
+    let store = Store::open(patient).unwrap().store;
+    let slow = || {
+        store.read(|conn| {
+            let endless = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+            Ok(conn.query_row(endless, [], |row| row.get::<_, i64>(0))?)
+        })
+    };
+    let (first, second, third) = tokio::join!(slow(), slow(), slow());
+    for read in [first, second, third] {
+        assert_eq!(read.unwrap_err(), StoreError::Slow);
+    }
+    assert_eq!(store.health(), None);
+    insert(&store, "c", event(1, "e", "goes on")).await;
+    assert_eq!(messages(&store, "c").await, ["goes on"]);
+}
