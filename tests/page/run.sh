@@ -46,12 +46,16 @@ if [[ -z $chromium ]]; then
         mkdir -p "$browser"
         (
             cd "$browser"
-            # What is not installed yet of Chromium and all that it needs.
+            # What is not installed yet of Chromium and all that it needs; and its fonts in any case, since it sees no others.
+            fonts="fontconfig-config fonts-dejavu-core"
             missing() {
-                apt-get install --simulate --no-install-recommends chromium fonts-dejavu-core | awk '$1 == "Inst" { print $2 }'
+                # shellcheck disable=SC2086 # Names of packages hold no spaces.
+                apt-get install --simulate --no-install-recommends chromium $fonts | awk '$1 == "Inst" { print $2 }'
             }
             list=$(missing) || { apt-get update >&2 && list=$(missing); } || exit 1
             # shellcheck disable=SC2086 # Names of packages hold no spaces.
+            list=$(printf '%s\n' $list $fonts | sort -u)
+            # shellcheck disable=SC2086
             apt-get download $list >&2 || { apt-get update >&2 && apt-get download $list >&2; } || exit 1
             for package in *.deb; do dpkg-deb --extract "$package" .; done
             rm -f -- *.deb
@@ -59,15 +63,16 @@ if [[ -z $chromium ]]; then
         ) || not_run "Debian's chromium cannot be had here"
     fi
     chromium=$work/chromium.sh
+    libraries=$browser/usr/lib/$(uname -m)-linux-gnu
     cat >"$chromium" <<SCRIPT
 #!/bin/bash
-export LD_LIBRARY_PATH=$browser/usr/lib/chromium:$browser/usr/lib/$(uname -m)-linux-gnu:$browser/lib/$(uname -m)-linux-gnu
+export LD_LIBRARY_PATH=$browser/usr/lib/chromium:$libraries:$libraries/pulseaudio:$browser/lib/$(uname -m)-linux-gnu
 export FONTCONFIG_SYSROOT=$browser
 exec $browser/usr/lib/chromium/chromium "\$@"
 SCRIPT
     chmod +x "$chromium"
 fi
-timeout 60 "$chromium" --version >/dev/null 2>&1 || not_run "$chromium does not start"
+said=$(timeout 60 "$chromium" --version 2>&1) || not_run "$chromium does not start: $said"
 
 modules=$work/node
 mkdir -p "$modules"
