@@ -2,7 +2,10 @@
 
 mod effective_config;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -21,7 +24,7 @@ use crate::{
     server::{
         Backend, ComponentStates, DeregisterError, RegisterError, Reply, Sample, SetHealthyError,
     },
-    store::{Entry, Page, StoreError, TimelineRead},
+    store::{Entry, Page, Series, StoreError, StoredSample, TimelineRead},
     summary::{Since, StateKey},
     wire::{MachineInfo, PluginSpec, Render, ShadowView},
 };
@@ -226,16 +229,8 @@ impl Backend for DaemonBackend {
             };
             let since = u64::try_from(since).unwrap_or(0);
             let found = store.samples(since, names.as_deref()).await?;
-            Ok(found
-                .into_iter()
-                .map(|stored| Sample {
-                    component: stored.series.component.clone(),
-                    name: stored.series.name.clone(),
-                    labels: stored.series.labels.iter().cloned().collect(),
-                    unix_millis: i64::try_from(stored.time).unwrap_or(i64::MAX),
-                    value: stored.value,
-                })
-                .collect())
+            let shared = tokio::task::spawn_blocking(move || shared_samples(found)).await;
+            shared.map_err(|_| StoreError::Closed)
         }
         .boxed()
     }
@@ -347,4 +342,27 @@ impl Backend for DaemonBackend {
     fn config(&self) -> Box<dyn Render> {
         Box::new(self.config.clone())
     }
+}
+
+/// The samples as the API has them; those of one series share its names.
+fn shared_samples(stored: Vec<StoredSample>) -> Vec<Sample> {
+    let mut known: HashMap<*const Series, Sample> = HashMap::new();
+    stored
+        .into_iter()
+        .map(|stored| {
+            let series = &stored.series;
+            let first = known.entry(Arc::as_ptr(series)).or_insert_with(|| Sample {
+                component: series.component.as_str().into(),
+                name: series.name.as_str().into(),
+                labels: Arc::new(series.labels.iter().cloned().collect()),
+                unix_millis: 0,
+                value: 0.0,
+            });
+            Sample {
+                unix_millis: i64::try_from(stored.time).unwrap_or(i64::MAX),
+                value: stored.value,
+                ..first.clone()
+            }
+        })
+        .collect()
 }

@@ -23,7 +23,7 @@ pub(super) struct Retry {
 /// Counts a failure. The wait after a plugin's failure doubles from its interval up to an hour; a source that does not
 /// answer is asked on schedule.
 pub(super) fn back_off(error: &CallError, failures: &mut u32, interval: Duration) -> Option<Retry> {
-    if matches!(error, CallError::Source(_)) {
+    if matches!(error, CallError::Source(_) | CallError::Database(_)) {
         *failures = 0;
         return None;
     }
@@ -47,6 +47,7 @@ pub(super) fn state(
 ) -> HealthState {
     let (health, mut reason) = match error {
         CallError::Source(source) => (source_health(source), format!("cannot be judged: {source}")),
+        CallError::Database(_) => (Health::Degraded, format!("cannot be judged: {error}")),
         other => (
             Health::Unhealthy,
             format!("the checker itself failed: it {other}"),

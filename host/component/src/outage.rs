@@ -7,7 +7,7 @@ use super::{Services, commit};
 use crate::store::{Commit, Inserted, StoreError};
 
 /// The wait before the second try.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
+pub(super) const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest wait between two tries; it ends early when some other write works.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
@@ -43,11 +43,18 @@ pub(super) async fn commit_when_possible(
         }
         tokio::select! {
             () = &mut ended => return Ok(None),
-            () = tokio::time::sleep(wait) => {}
-            () = next_success(services) => {}
+            () = pause(services, &mut wait) => {}
         }
-        wait = (wait * 2).min(LONGEST_WAIT);
     }
+}
+
+/// Waits before another try, longer each time, or until a write works.
+pub(super) async fn pause(services: &Services, wait: &mut Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(*wait) => {}
+        () = next_success(services) => {}
+    }
+    *wait = (*wait * 2).min(LONGEST_WAIT);
 }
 
 /// Waits until a write works, but not for a write that worked already.

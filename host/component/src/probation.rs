@@ -167,7 +167,7 @@ fn counts(error: &CallError) -> bool {
         | CallError::Deadline(_)
         | CallError::Invalid(_)
         | CallError::Contract(_) => true,
-        CallError::Failed(_) | CallError::Source(_) => false,
+        CallError::Failed(_) | CallError::Source(_) | CallError::Database(_) => false,
     }
 }
 

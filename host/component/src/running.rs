@@ -307,7 +307,7 @@ impl Component {
             Err(error) => {
                 let retry = failure::back_off(&error, &mut turn.failures, checker.retry_interval());
                 turn.not_before = retry.map(|retry| Instant::now() + retry.wait);
-                if !matches!(error, CallError::Source(_)) {
+                if !matches!(error, CallError::Source(_) | CallError::Database(_)) {
                     let blame = error.blame().as_str();
                     tracing::warn!(component = self.name, blame, "check failed: {error}");
                 }

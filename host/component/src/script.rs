@@ -95,6 +95,7 @@ impl ScriptChecker {
                     ..Bill::default()
                 },
                 state_writes: Default::default(),
+                store_failure: None,
             },
             output,
         }

@@ -124,20 +124,6 @@ impl Packs {
         }
     }
 
-    /// What a pack asks for that was not granted to the installed version of it, one line each; for a new one all of it.
-    ///
-    /// # Errors
-    /// As [`Packs::get`].
-    fn asks_beyond(&self, pack: &Pack) -> Result<Vec<String>, PackRefusal> {
-        let nothing = Manifest {
-            plugins: Vec::new(),
-            ..pack.manifest.clone()
-        };
-        let before = self.get(&pack.manifest.name)?;
-        let granted = before.map_or(nothing, |record| record.manifest);
-        Ok(beyond(&granted, &pack.manifest))
-    }
-
     /// Installs a pack, or puts it in the place of another version of it. The caller has determined `signer` before.
     ///
     /// # Errors
@@ -159,15 +145,29 @@ impl Packs {
         let _turn = self.turn().map_err(failed)?;
         self.clean();
         let name = &pack.manifest.name;
-        let more = self.asks_beyond(pack)?;
+        let before = self.get(name)?;
+        // What was approved was approved to who signed it.
+        let signed_by = signer.map(|signer| signer.key.clone());
+        let granted = before
+            .as_ref()
+            .filter(|before| before.signed_by == signed_by);
+        let nothing = Manifest {
+            plugins: Vec::new(),
+            ..pack.manifest.clone()
+        };
+        let more = beyond(
+            granted.map_or(&nothing, |granted| &granted.manifest),
+            &pack.manifest,
+        );
         if !more.is_empty() && !decisions.approved {
             return Err(PackRefusal(format!(
-                "pack {name} {} asks for what it was not granted:\n  {}\ninstall it with --approve to grant it; until then nothing changes",
+                "pack {name} {} asks for what it was not granted:\n  {}\n{}install it with --approve to grant it; until then nothing \
+                 changes",
                 pack.manifest.version,
-                more.join("\n  ")
+                more.join("\n  "),
+                other_signer(before.as_ref(), signed_by.as_deref()),
             )));
         }
-        let before = self.get(name)?;
         if let Some(before) = &before
             && pack.manifest.is_older_than(&before.manifest)
             && !decisions.downgrade
@@ -178,7 +178,7 @@ impl Packs {
                 pack.manifest.version, before.manifest.version
             )));
         }
-        let kept = || before.as_ref().map(|before| before.config.clone());
+        let kept = || granted.map(|granted| granted.config.clone());
         let config = decisions.config.or_else(kept).unwrap_or_default();
         let digest = pack.digest();
         let below = below(name, &digest);
@@ -186,7 +186,7 @@ impl Packs {
         let record = Record {
             manifest: pack.manifest.clone(),
             digest,
-            signed_by: signer.map(|signer| signer.key.clone()),
+            signed_by,
             config,
         };
         self.put(pack, &self.folder.join(&below)).map_err(failed)?;
@@ -375,6 +375,23 @@ fn kept_folder(before: Option<&Record>) -> Option<String> {
 /// The folder of a version, below that of the specs.
 pub(super) fn below(name: &str, digest: &str) -> String {
     format!("{name}/{}", digest.get(..DIGEST_SHOWN).unwrap_or(digest))
+}
+
+/// Who signed the installed version and this one, if that is not the same.
+fn other_signer(before: Option<&Record>, signed_by: Option<&str>) -> String {
+    let words = |key: Option<&str>| {
+        key.map_or_else(|| "not signed".to_owned(), |key| format!("signed by {key}"))
+    };
+    match before {
+        Some(before) if before.signed_by.as_deref() != signed_by => format!(
+            "the installed version {} is {}, and this one {}: nothing was granted to that, and the configuration of before is not \
+             kept for it\n",
+            before.manifest.version,
+            words(before.signed_by.as_deref()),
+            words(signed_by)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// The spec of a pack: its record in a comment, then its entries.

@@ -158,6 +158,13 @@ impl InstalledPack {
 fn check_signature(what: &str, folder: &Path, sums: &str, key: &Path) -> Result<(), PackRefusal> {
     let signature = read(&folder.join(SIGNATURE_FILE), MAX_SIGNATURE)?;
     let signature = String::from_utf8_lossy(&signature);
+    if !key.is_absolute() {
+        // Written by an earlier gpud. From another working folder it would be another key, or none.
+        return Err(PackRefusal(format!(
+            "{what}: its key is noted as {}, which is no absolute path: install the pack again",
+            key.display()
+        )));
+    }
     let keys = TrustedKeys::read_one(key)?;
     match keys.verify_sums(what, sums, Some(&signature)) {
         Err(SignatureError::UnknownKey(_)) if keys.is_empty() => Ok(()),

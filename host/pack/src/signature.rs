@@ -74,6 +74,8 @@ impl TrustedKeys {
     pub fn read(folder: &Path) -> Result<Self, PackRefusal> {
         let opener = Opener::of_command();
         let wrong = |error: std::io::Error| PackRefusal(format!("{}: {error}", folder.display()));
+        // The daemon looks for the key again, from a working folder of its own.
+        let folder = &std::path::absolute(folder).map_err(wrong)?;
         let mut keys = Vec::new();
         match opener.check_folder(folder) {
             Ok(()) => {}
@@ -150,6 +152,7 @@ impl TrustedKeys {
                 "{what}: {SIGNATURE_FILE} is no signature of minisign: {error}"
             ))
         })?;
+        let mut bad = None;
         for (file, key) in &self.keys {
             match key.verify(sums.as_bytes(), &signature, false) {
                 Ok(()) => {
@@ -159,12 +162,16 @@ impl TrustedKeys {
                     });
                 }
                 Err(VerifyError::UnexpectedKeyId) => {}
+                // Another key may have the same number: who makes a key chooses it.
                 Err(error) => {
-                    return Err(SignatureError::Bad(format!(
+                    bad = Some(format!(
                         "{what}: its signature is bad ({error}, key {file}): it was changed after it was signed"
-                    )));
+                    ));
                 }
             }
+        }
+        if let Some(bad) = bad {
+            return Err(SignatureError::Bad(bad));
         }
         let folder = self.folder.display();
         Err(SignatureError::UnknownKey(match self.keys.is_empty() {

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::limits::RefusedGrowth;
-use crate::{capability::Interface, node::error::SourceError};
+use crate::{capability::Interface, node::error::SourceError, store::StoreError};
 
 /// The party at fault. States, logs and metrics use the same three words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +145,9 @@ pub enum CallError {
     /// A source of the machine did not answer.
     #[error("{0}")]
     Source(SourceError),
+    /// The daemon's database gave no answer.
+    #[error("the daemon's database: {0}")]
+    Database(StoreError),
     /// It has an export whose types are not the contract's.
     #[error("was built against another form of the contract: {0}")]
     Contract(String),
@@ -166,7 +169,7 @@ impl CallError {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Source(SourceError::Denied(_)) => Blame::Operator,
-            Self::Source(_) => Blame::Node,
+            Self::Source(_) | Self::Database(_) => Blame::Node,
             _ => Blame::Plugin,
         }
     }

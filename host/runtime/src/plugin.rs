@@ -22,7 +22,7 @@ use crate::{
     capability::{Bill, Budget, Call, Grants, Host, Identity, Interface, Values, printable, wire},
     model::{CheckContext, ComponentDescriptor, Event, Report, UnixMillis},
     node::{error::SourceError, kmsg::KernelMessage},
-    store::Store,
+    store::{Store, StoreError},
 };
 use wire::types::{AccessError, CheckError};
 
@@ -99,6 +99,8 @@ pub struct Finished<T> {
     pub bill: Bill,
     /// Values for the key-value store; empty unless the call ended well.
     pub state_writes: BTreeMap<String, Option<Vec<u8>>>,
+    /// Why the daemon's database did not answer the call.
+    pub store_failure: Option<StoreError>,
 }
 
 impl Runtime {
@@ -328,6 +330,7 @@ impl Plugin {
             bill: Bill::default(),
             dropped_log_lines: 0,
             state_writes: BTreeMap::new(),
+            store_failure: None,
             table: handles(),
         };
         let host = Host {
@@ -354,6 +357,7 @@ impl Plugin {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(call_error(&error, limiter.refused(), &call.identity)),
         };
+        let answer = unless_of_database(answer, call.store_failure.as_ref());
         let state_writes = if answer.is_ok() {
             call.state_writes
         } else {
@@ -368,6 +372,7 @@ impl Plugin {
             answer,
             bill,
             state_writes,
+            store_failure: call.store_failure,
         }
     }
 }
@@ -375,6 +380,7 @@ impl Plugin {
 impl<T> Finished<T> {
     fn and_then<U>(self, next: impl FnOnce(T) -> Result<U, CallError>) -> Finished<U> {
         let answer = self.answer.and_then(next);
+        let answer = unless_of_database(answer, self.store_failure.as_ref());
         let state_writes = if answer.is_ok() {
             self.state_writes
         } else {
@@ -384,8 +390,20 @@ impl<T> Finished<T> {
             answer,
             bill: self.bill,
             state_writes,
+            store_failure: self.store_failure,
         }
     }
+}
+
+/// Blames the daemon's database for a call that ended without an answer after the database gave none.
+fn unless_of_database<T>(
+    answer: Result<T, CallError>,
+    failure: Option<&StoreError>,
+) -> Result<T, CallError> {
+    answer.map_err(|error| match failure {
+        Some(failure) => CallError::Database(failure.clone()),
+        None => error,
+    })
 }
 
 fn handles() -> ResourceTable {

@@ -1,6 +1,6 @@
 //! The interface of the server to the layer that owns the components.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -54,15 +54,15 @@ impl ComponentStates {
     }
 }
 
-/// One stored metric sample.
+/// One stored metric sample. Those of one series share its names: there may be half a million.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// The component that gave it.
-    pub component: String,
+    pub component: Arc<str>,
     /// Full Prometheus name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Labels besides the component's.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Arc<BTreeMap<String, String>>,
     /// When, in milliseconds since the Unix epoch.
     pub unix_millis: i64,
     /// The value.

@@ -16,7 +16,7 @@ use super::{
     cancellation::Cancellation,
     errors::ApiError,
     router::App,
-    routes::{self, Permission},
+    routes::{self, Permission, Route},
     shares::{AdmittedConnection, Bounds, Permit, Quota},
 };
 
@@ -39,6 +39,12 @@ pub(super) const PORT: Bounds = Bounds {
         all: 64,
         others: 32,
         each: 8,
+    },
+    // While one is made, it takes some times its size.
+    documents: Quota {
+        all: 6,
+        others: 4,
+        each: 1,
     },
     answers: Quota {
         all: 96 * MIB,
@@ -69,6 +75,11 @@ pub(super) const LOCAL_SOCKET: Bounds = Bounds {
         all: 16,
         others: 4,
         each: 4,
+    },
+    documents: Quota {
+        all: 3,
+        others: 1,
+        each: 1,
     },
     answers: Quota {
         all: 48 * MIB,
@@ -153,6 +164,19 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             tracing::debug!("a client is gone: what it asked for is not done");
             return Err(gone());
         }
+        // Until the answer has its place: what is made waits there.
+        let document = match route.is_some_and(Route::is_large) {
+            true => {
+                let document = async {
+                    match &admitted {
+                        Some(admitted) => admitted.document().await,
+                        None => app.shares.document().await,
+                    }
+                };
+                Some(within(app.queue_time, document).await?)
+            }
+            false => None,
+        };
         let response = next.run(request).await;
         drop(place);
         let response = match answers::place_size(&response) {
@@ -167,7 +191,7 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             }
             None => response,
         };
-        drop(turn);
+        drop((turn, document));
         Ok::<_, ApiError>(response)
     };
     bounded.await.unwrap_or_else(ApiError::into_response)

@@ -10,7 +10,10 @@ use super::{
     answers::large_document, backend::Sample, errors::ApiError, negotiation::strict_form,
     query::Query, router::App,
 };
-use crate::wire::{ComponentMetrics, Metric};
+use crate::{
+    store::StoreError,
+    wire::{ComponentMetrics, Metric},
+};
 
 pub(super) async fn list(
     State(app): State<App>,
@@ -21,12 +24,18 @@ pub(super) async fn list(
     let names = query.components(app.backend.as_ref())?;
     let since = millis((app.now)()).saturating_sub(query.since()?.as_millis());
     let form = strict_form(&headers)?;
-    let samples = app
-        .backend
-        .samples(names, since)
-        .await
-        .map_err(|error| ApiError::Numeric(format!("failed to read metrics: {error}")))?;
+    let samples = app.backend.samples(names, since).await.map_err(unread)?;
     Ok(large_document(form, move || to_wire(samples)).await)
+}
+
+/// The error for samples that could not be read.
+fn unread(error: StoreError) -> ApiError {
+    match error {
+        StoreError::TooLarge { .. } => ApiError::bad_request(format!(
+            "{error}: ask for a shorter time (since) or for some components"
+        )),
+        error => ApiError::Numeric(format!("failed to read metrics: {error}")),
+    }
 }
 
 /// The wire form of samples, components ascending.
@@ -44,7 +53,11 @@ pub(super) fn by_component(mut samples: Vec<Sample>) -> BTreeMap<String, Vec<Met
     });
     let mut groups: BTreeMap<String, Vec<Metric>> = BTreeMap::new();
     for sample in samples {
-        groups.entry(sample.component).or_default().push(Metric {
+        let group = match groups.get_mut(&*sample.component) {
+            Some(group) => group,
+            None => groups.entry(sample.component.to_string()).or_default(),
+        };
+        group.push(Metric {
             unix_seconds: sample.unix_millis,
             name: sample.name,
             labels: sample.labels,

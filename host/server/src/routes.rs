@@ -71,6 +71,14 @@ pub(super) struct Route {
     pub(super) handler: fn() -> MethodRouter<App>,
 }
 
+impl Route {
+    /// Whether its answers are made of so much that is stored that only a few are made at a time.
+    pub(super) fn is_large(&self) -> bool {
+        let paths = ["/v1/events", "/v1/history", "/v1/info", "/v1/metrics"];
+        paths.contains(&self.path)
+    }
+}
+
 /// The routes that there are, with or without `--pprof`.
 pub(super) fn routes(profiling: bool) -> impl Iterator<Item = &'static Route> {
     ROUTES

@@ -34,6 +34,8 @@ pub(super) struct Bounds {
     pub(super) turns: Quota,
     /// Requests at a time whose body arrives or waits for its turn.
     pub(super) bodies: Quota,
+    /// Answers at a time that are made of much that is stored, until they have their place.
+    pub(super) documents: Quota,
     /// Bytes of answers that clients have not read.
     pub(super) answers: Quota,
     /// Readers of the stream at a time.
@@ -49,6 +51,7 @@ pub(super) struct Shares {
     connected: Mutex<Connected>,
     turns: Arc<FairQueue>,
     bodies: Arc<FairQueue>,
+    documents: Arc<FairQueue>,
     answers: Arc<ReservationPool>,
     /// Reservations of answers that wait for one of those: they hold their bytes, too.
     waiting_answers: Arc<ReservationPool>,
@@ -87,6 +90,7 @@ impl Shares {
             connected: Mutex::default(),
             turns: Arc::new(FairQueue::new(bounds.turns)),
             bodies: Arc::new(FairQueue::new(bounds.bodies)),
+            documents: Arc::new(FairQueue::new(bounds.documents)),
             answers: Arc::new(ReservationPool::new(bounds.answers)),
             waiting_answers: Arc::new(ReservationPool::new(bounds.answers)),
             streams: Arc::new(ReservationPool::new(bounds.streams)),
@@ -131,6 +135,11 @@ impl Shares {
     /// Waits for a turn that is not counted to any client.
     pub(super) async fn turn(&self) -> Option<Permit> {
         self.turns.take(None).await
+    }
+
+    /// Waits until a large answer may be made that is not counted to any client.
+    pub(super) async fn document(&self) -> Option<Permit> {
+        self.documents.take(None).await
     }
 
     /// Waits for a body's place that is not counted to any client.
@@ -308,6 +317,11 @@ impl AdmittedConnection {
     /// Waits for a turn of this client.
     pub(super) async fn turn(&self) -> Option<Permit> {
         self.shares.turns.take(self.counted()).await
+    }
+
+    /// Waits until a large answer may be made for this client.
+    pub(super) async fn document(&self) -> Option<Permit> {
+        self.shares.documents.take(self.counted()).await
     }
 
     /// Waits for a place for a body of this client.

@@ -277,7 +277,7 @@ impl Backend for Fake {
         let sample = |component: &str, name: &str, unix_millis, value| Sample {
             component: component.into(),
             name: name.into(),
-            labels: BTreeMap::new(),
+            labels: Arc::default(),
             unix_millis,
             value,
         };
@@ -291,7 +291,7 @@ impl Backend for Fake {
             sample("cpu", "cpu_used_percent", 1_741_064_060_500, 3.5),
             sample("cpu", "cpu_used_percent", 1_741_064_000_500, 1e-7),
         ];
-        samples[0].labels.insert("mount_point".into(), "/".into());
+        samples[0].labels = Arc::new(BTreeMap::from([("mount_point".into(), "/".into())]));
         let answer = match (self.broken, self.empty) {
             (true, _) => Err(StoreError::Io("disk I/O error".to_owned())),
             (_, true) => Ok(Vec::new()),

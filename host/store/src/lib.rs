@@ -78,7 +78,7 @@ pub use latches::Latch;
 pub use lock::{FolderLock, LOCK_FILE};
 pub use migration_backup::ask_for_copy;
 pub use retention::PurgeCounts;
-pub use samples::{Sample, Series, StoredSample};
+pub use samples::{MAX_READ, Sample, Series, StoredSample};
 pub use timeline::{
     Cursor, Entry, EntryContent, EntryId, MAX_PAGE, Page, ParseCursorError, TimelineRead,
 };

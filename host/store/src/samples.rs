@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Kind, Store, StoreError, sql_time, unsigned};
+use super::{Kind, Store, StoreError, check_size, sql_time, unsigned};
 use crate::model::{Pairs, UnixMillis};
+
+/// Most samples of one answer: three hours of 2,700 series.
+pub const MAX_READ: usize = 500_000;
 
 /// One reading to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +74,7 @@ impl Store {
     /// Samples taken at `since` or later, ascending by time; of the named components, or of all.
     ///
     /// # Errors
-    /// Any failure to read.
+    /// [`StoreError::TooLarge`] if there are more than [`MAX_READ`]; any failure to read.
     pub async fn samples(
         &self,
         since: UnixMillis,
@@ -88,6 +91,7 @@ impl Store {
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 if let Some(series) = known.get(&row.get(1)?) {
+                    check_size("number of samples", found.len() + 1, MAX_READ)?;
                     found.push(StoredSample {
                         time: unsigned(row, 0)?,
                         series: Arc::clone(series),

@@ -1,8 +1,8 @@
 //! Stored metric samples, and the document that joins states, events and metrics.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Event, GoTime, HealthState, is_zero};
 
@@ -21,12 +21,21 @@ pub struct Metric {
     /// When it was taken, in **milliseconds** since the Unix epoch, despite its name.
     pub unix_seconds: i64,
     /// Full Prometheus name.
-    pub name: String,
+    #[serde(serialize_with = "shared")]
+    pub name: Arc<str>,
     /// Labels besides the component's.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "shared")]
+    pub labels: Arc<BTreeMap<String, String>>,
     /// The value.
     pub value: f64,
+}
+
+/// Many samples have the same names: those of one series share them.
+fn shared<T: Serialize + ?Sized, S: Serializer>(
+    value: &Arc<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    T::serialize(value, serializer)
 }
 
 /// All that is known of one component.

@@ -46,6 +46,8 @@ enum BatchOutcome {
 enum Undelivered {
     /// It may be tried again.
     Failed(String),
+    /// The database gave no answer, which is nobody else's failure.
+    NoDatabase(String),
     /// As [`BatchOutcome::TakenBack`].
     TakenBack,
     /// As [`BatchOutcome::Ended`].
@@ -137,17 +139,26 @@ impl ComponentFeed {
         }
     }
 
-    /// Tries a batch several times before it is given up.
+    /// Tries a batch several times before it is given up. It waits for the database as long as need be.
     async fn handle(&self, batch: &Batch) -> BatchOutcome {
         let name = self.component.name();
         let mut last_problem = None;
-        for tries in 1..=TRIES {
+        let (mut tries, mut wait) = (0, outage::FIRST_WAIT);
+        while tries < TRIES {
             let problem = match self.deliver(batch).await {
                 Ok(()) => return BatchOutcome::Done,
                 Err(Undelivered::TakenBack) => return BatchOutcome::TakenBack,
                 Err(Undelivered::Ended) => return BatchOutcome::Ended,
+                Err(Undelivered::NoDatabase(problem)) => {
+                    tracing::warn!(component = name, "kernel messages wait: {problem}");
+                    tokio::select! {
+                        () = self.ended() => return BatchOutcome::Ended,
+                        () = outage::pause(&self.services, &mut wait) => continue,
+                    }
+                }
                 Err(Undelivered::Failed(problem)) => problem,
             };
+            tries += 1;
             tracing::error!(
                 component = name,
                 tries,
@@ -214,7 +225,11 @@ impl ComponentFeed {
             }
             Err(error) => {
                 self.show_failure(&error).await;
-                return Err(Undelivered::Failed(error.to_string()));
+                let problem = error.to_string();
+                return Err(match error {
+                    CallError::Database(_) => Undelivered::NoDatabase(problem),
+                    _ => Undelivered::Failed(problem),
+                });
             }
         };
         let cursor = batch.high_sequence.map(|sequence| KmsgCursor {

@@ -11,7 +11,12 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::wire::types::AccessError;
 use super::{Grants, Interface};
-use crate::{limits::MemoryLimiter, node::Node, store::Store, wasi};
+use crate::{
+    limits::MemoryLimiter,
+    node::Node,
+    store::{Store, StoreError},
+    wasi,
+};
 
 /// The caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +84,8 @@ pub struct Call {
     pub dropped_log_lines: u64,
     /// Values to be written to the key-value store if the call ends well; `None` deletes.
     pub state_writes: BTreeMap<String, Option<Vec<u8>>>,
+    /// Why the last read of the store failed, or is under way.
+    pub store_failure: Option<StoreError>,
     /// Handles.
     pub table: ResourceTable,
 }
@@ -132,6 +139,18 @@ impl Call {
         let answer = answer.await;
         self.bill.waiting += asked.elapsed();
         answer
+    }
+
+    /// Waits for an answer of the store. If the call ends without an answer after a failed one, the store is to blame.
+    pub(super) async fn read<T>(
+        &mut self,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, AccessError> {
+        // Until the answer is there: the call may end before.
+        let before = self.store_failure.replace(StoreError::Slow);
+        let answer = self.wait(answer).await;
+        self.store_failure = answer.as_ref().err().cloned().or(before);
+        Ok(answer?)
     }
 
     /// Time left until the deadline.

@@ -27,7 +27,7 @@ impl Host for Call {
         let limit = limit.min(MAX_EVENTS);
         let identity = Arc::clone(&self.identity);
         let events = self
-            .wait(store.events(&identity.component, since, Some(limit)))
+            .read(store.events(&identity.component, since, Some(limit)))
             .await?;
         let events: Vec<StoredEvent> = events.into_iter().map(stored_event).collect();
         let bytes = events.iter().map(size).sum();
@@ -40,7 +40,7 @@ impl Host for Call {
         let Some(store) = self.store.clone() else {
             return Ok(Vec::new());
         };
-        let reboots = self.wait(store.reboots(since)).await?;
+        let reboots = self.read(store.reboots(since)).await?;
         self.charge("history.reboots", reboots.len().saturating_mul(8))?;
         Ok(reboots
             .into_iter()
@@ -59,7 +59,7 @@ impl Host for Call {
             return Ok(Vec::new());
         };
         let identity = Arc::clone(&self.identity);
-        let marks = self.wait(store.marks(&identity.component, since)).await?;
+        let marks = self.read(store.marks(&identity.component, since)).await?;
         self.charge("history.set-healthy-marks", marks.len().saturating_mul(8))?;
         Ok(marks)
     }

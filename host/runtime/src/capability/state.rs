@@ -29,7 +29,7 @@ impl Host for Call {
             (Some(values), _) => values.get(&key).cloned(),
             (None, Some(store)) => {
                 let identity = Arc::clone(&self.identity);
-                self.wait(store.state_get(&identity.component, &key))
+                self.read(store.state_get(&identity.component, &key))
                     .await?
             }
             (None, None) => return Ok(None),
@@ -72,7 +72,7 @@ impl Host for Call {
         let identity = Arc::clone(&self.identity);
         let mut keys = match (self.values.clone(), self.store.clone()) {
             (Some(values), _) => values.keys().cloned().collect(),
-            (None, Some(store)) => self.wait(store.state_keys(&identity.component)).await?,
+            (None, Some(store)) => self.read(store.state_keys(&identity.component)).await?,
             (None, None) => Vec::new(),
         };
         keys.retain(|key| key.starts_with(&prefix) && !self.state_writes.contains_key(key));

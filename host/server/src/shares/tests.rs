@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use futures_util::FutureExt as _;
 use proptest::prelude::*;
 
 use super::*;
@@ -17,6 +18,7 @@ fn shares() -> Arc<Shares> {
         connections: SMALL,
         turns: SMALL,
         bodies: SMALL,
+        documents: Quota { each: 1, ..SMALL },
         answers: SMALL,
         streams: SMALL,
         stall_time: Duration::from_secs(30),
@@ -230,4 +232,15 @@ async fn answers_that_wait_are_bounded_too() {
     for one in waiting {
         assert!(one.await.unwrap().is_some());
     }
+}
+
+#[tokio::test]
+async fn a_client_has_one_large_answer_made_at_a_time() {
+    let shares = shares();
+    let (one, other) = (admit(&shares, 1000, 2), admit(&shares, 1001, 1));
+    let first = one[0].document().await.unwrap();
+    assert!(one[1].document().now_or_never().is_none());
+    assert!(other[0].document().now_or_never().flatten().is_some());
+    drop(first);
+    assert!(one[1].document().now_or_never().flatten().is_some());
 }
