@@ -178,13 +178,14 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
     let local_socket = local_socket.and_then(|path| api_port::open_local_socket(&path, bound));
     let socket_path = local_socket.as_ref().map(|socket| socket.path().to_owned());
     let shutdown = parts.shutdown.clone();
-    let serving = port.serve(local_socket, Arc::new(backend), shutdown);
+    let services = Arc::clone(&parts.services);
+    let serving = port.serve(local_socket, Arc::new(backend), services, shutdown);
     parts.tasks.spawn(serving);
     maintenance::start(&parts);
     let data_dir = options.data_dir;
     let presence =
-        address.and_then(|address| Presence::announce(&data_dir, address, socket_path.as_deref()));
-    if let Err(error) = &presence {
+        address.map(|address| Presence::announce(&data_dir, address, socket_path.as_deref()));
+    if let Some(Err(error)) = &presence {
         tracing::warn!("`gpud status` may not find this daemon: {error}");
     }
     let notifier = Arc::clone(&options.service.notifier);

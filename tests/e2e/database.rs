@@ -441,12 +441,14 @@ fn a_disk_that_hangs_holds_up_no_check_and_loses_nothing() {
         .folder(&data)
         .kernel_log(log.to_str().unwrap())
         .socket(&home.path().join("socket"))
-        .arguments(&["--components=cpu,os,accelerator-nvidia-error-xid"])
+        .arguments(&["--components=cpu,os,accelerator-nvidia-error-xid,kernel-stalls"])
         .ready();
     let frozen = Frozen::new(&mount);
     let line = "NVRM: Xid (PCI:0000:e9:00): 79, pid='<unknown>', GPU has fallen off the bus.";
     let mut text = fs::read_to_string(&log).unwrap();
     text.push_str(&format!("3,2,2000,-;{line}\n"));
+    // Its component reads what it has stored before it judges the line.
+    text.push_str("3,3,3000,-;INFO: task dd:4242 blocked for more than 122 seconds.\n");
     fs::write(&log, text).unwrap();
     eventually("it is said", || {
         let state = check(&daemon, "os", BOUNDED);
@@ -466,6 +468,11 @@ fn a_disk_that_hangs_holds_up_no_check_and_loses_nothing() {
             .any(|event| event["message"].to_string().contains("79"))
             .then_some(())
     });
+    eventually("so is that of the other line", || {
+        (!daemon.events("cpu").is_empty()).then_some(())
+    });
+    let lost = |event: &serde_json::Value| event["name"] == "kernel_log_gap";
+    assert!(!daemon.events("os").iter().any(lost));
     let state = check(&daemon, "os", PROMPT);
     assert_eq!(state["health"], "Healthy", "{state}");
     daemon.signal("-TERM");

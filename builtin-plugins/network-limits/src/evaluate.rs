@@ -100,11 +100,18 @@ pub fn judge(
                 Finding::degraded("ports", "ephemeral_ports_exhausted", text).advice(PORTS_ADVICE),
             );
         }
-        let mut text = format!("{} TCP sockets, {size} ephemeral ports", ports.sockets);
-        if ports.too_many {
-            text.push_str(" (too many sockets to count them by destination)");
+        if ports.too_many && !found.iter().any(|finding| finding.key == "ports") {
+            // A user can open as many: that must not hide ports that run out.
+            let text = format!(
+                "whether ephemeral ports run out cannot be judged: {} TCP sockets are too many to count them by destination",
+                ports.sockets
+            );
+            found.push(Finding::degraded("ports", "ephemeral_ports_unknown", text));
         }
-        healthy.push(text);
+        healthy.push(format!(
+            "{} TCP sockets, {size} ephemeral ports",
+            ports.sockets
+        ));
     }
     if healthy.is_empty() {
         let reason = "no connection tracking and no IPv4 in this network namespace";
@@ -247,12 +254,14 @@ mod tests {
             }
             table
         };
-        for (used, same, health) in [
-            (8, true, Health::Healthy),
-            (9, true, Health::Degraded),
-            (10, false, Health::Healthy),
+        for (used, same, too_many, health) in [
+            (8, true, false, Health::Healthy),
+            (9, true, false, Health::Degraded),
+            (10, false, false, Health::Healthy),
+            (0, false, true, Health::Degraded),
         ] {
             let mut ports = Ports::new(range, 10);
+            ports.too_many = too_many;
             ports.count(&table(used, same));
             let inputs = Inputs {
                 ports: Some(ports),

@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Display,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -50,6 +50,8 @@ pub struct Services {
     pub(super) latches: Latches,
     /// The data that could not be stored.
     pub(super) unsaved: Unsaved,
+    /// Why the API cannot be reached.
+    api_trouble: Mutex<Option<String>>,
 }
 
 impl Services {
@@ -72,6 +74,7 @@ impl Services {
             event_log: EventLog::default(),
             latches,
             unsaved: Unsaved::default(),
+            api_trouble: Mutex::default(),
         }
     }
 
@@ -94,7 +97,19 @@ impl Services {
         }
     }
 
-    /// Returns the states of a component; the component that shows the daemon's own trouble gets that of the database.
+    /// Notes why the API cannot be reached, or that it can.
+    pub fn set_api_trouble(&self, trouble: Option<String>) {
+        *self.lock_api_trouble() = trouble;
+    }
+
+    fn lock_api_trouble(&self) -> MutexGuard<'_, Option<String>> {
+        self.api_trouble
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the states of a component; the component that shows the daemon's own trouble gets that of the database and of the
+    /// API.
     pub fn with_own_trouble(
         &self,
         component: &str,
@@ -103,8 +118,11 @@ impl Services {
         if component != OWN_TROUBLE {
             return states;
         }
-        let trouble = self.store.as_ref().and_then(Store::trouble);
-        if let (Some(trouble), Some(state)) = (trouble, states.first_mut()) {
+        let database = self.store.as_ref().and_then(Store::trouble);
+        for trouble in database.into_iter().chain(self.lock_api_trouble().clone()) {
+            let Some(state) = states.first_mut() else {
+                break;
+            };
             if state.health.rank() < Health::Degraded.rank() {
                 state.health = Health::Degraded;
                 state.reason.clone_from(&trouble);

@@ -5,12 +5,15 @@ use std::{
     io::{self, Write as _},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use super::trusted;
 
 /// Size in bytes that a log file is not grown beyond; GPUd has no bound.
 const LIMIT: u64 = 64 << 20;
+/// Held while a log file is renamed.
+static RENAMING: Mutex<()> = Mutex::new(());
 
 /// Why nothing was appended, in Go's words.
 #[derive(Debug, thiserror::Error)]
@@ -63,9 +66,9 @@ fn append_up_to(limit: u64, path: &Path, bytes: &[u8]) -> Result<(), AppendError
     let metadata = file.metadata().map_err(open_error)?;
     let length = metadata.len();
     let full = length > 0 && length.saturating_add(bytes.len() as u64) > limit;
-    // A process that does not get the lock meets another that renames; the file at hand is the older one then, and good
-    // enough.
-    if metadata.is_file() && full && file.try_lock().is_ok() {
+    if metadata.is_file() && full {
+        // Not the file's own lock: who may read the file can hold that.
+        let _one = RENAMING.lock().unwrap_or_else(PoisonError::into_inner);
         move_away(path, &metadata).map_err(|source| AppendError::Rotate {
             path: path.to_owned(),
             source,

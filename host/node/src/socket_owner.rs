@@ -2,8 +2,8 @@
 //! `Documentation/networking/proc_net_tcp.rst`). Unlike a token, this cannot be read by others, forgotten, or leaked.
 
 use std::{
-    io::Read,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    io::{self, Read},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -18,7 +18,8 @@ const MAX_TABLE: u64 = 64 << 20;
 /// The kernel has answered a question of `sock_diag`, so that its "not found" means what it says.
 static HAS_DIAGNOSTICS: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether an address is one of this machine, of its loopback or of a network: only such can be bound.
+/// Returns whether an address is one of this machine, of its loopback or of a network: only such can be bound. If the kernel says
+/// neither, it counts as one: a user may hold all ports of an address.
 pub fn is_own_address(address: SocketAddr) -> bool {
     let mut address = match address {
         // With its scope: a link-local address is one of an interface.
@@ -26,7 +27,8 @@ pub fn is_own_address(address: SocketAddr) -> bool {
         _ => plain(address),
     };
     address.set_port(0);
-    address.ip().is_loopback() || std::net::UdpSocket::bind(address).is_ok()
+    let is_elsewhere = |error: io::Error| error.kind() == io::ErrorKind::AddrNotAvailable;
+    address.ip().is_loopback() || !UdpSocket::bind(address).is_err_and(is_elsewhere)
 }
 
 /// The holder of a socket.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use axum::Router;
+use futures_util::future::BoxFuture;
 use tokio::{
     net::TcpListener,
     sync::{Notify, Semaphore},
@@ -70,6 +71,15 @@ pub enum BindError {
     },
 }
 
+impl BindError {
+    /// Whether the port is taken by another user, or by nobody who can be seen: by a user who keeps gpud from it, perhaps.
+    pub fn is_of_stranger(&self) -> bool {
+        let own = crate::node::system::euid();
+        let is_stranger = |holder: &PortHolder| holder.uid != 0 && holder.uid != own;
+        matches!(self, Self::Taken { holder, .. } if holder.as_ref().is_none_or(is_stranger))
+    }
+}
+
 /// Listens on `host:port`; an empty host means every address, IPv6 and IPv4, as in Go. Port 0 takes a free one.
 pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
     let parts = address
@@ -121,8 +131,8 @@ fn by(holder: Option<&PortHolder>) -> String {
 
 /// The sockets that the server listens on.
 pub struct Listeners {
-    /// The port.
-    pub port: TcpListener,
+    /// The port, once it can be had.
+    pub port: BoxFuture<'static, TcpListener>,
     /// The Unix socket.
     pub local_socket: Option<LocalSocket>,
 }
@@ -162,16 +172,23 @@ pub async fn serve(
     app.sites = Arc::new(sites);
     app.shutdown = shutdown.clone();
     let beside = tokio::spawn(watch(reloaded, reload_now));
-    let port = Endpoint {
-        listener: Listener::Port(listeners.port),
-        tls: Some(TlsAcceptor::from(tls)),
-        shares: Arc::clone(&app.shares),
-    };
+    let shares = Arc::clone(&app.shares);
     let router = router(app);
-    let port = accept(port, router.clone(), shutdown.clone());
+    let port = async {
+        let listener = tokio::select! {
+            listener = listeners.port => listener,
+            () = shutdown.cancelled() => return,
+        };
+        let port = Endpoint {
+            listener: Listener::Port(listener),
+            tls: Some(TlsAcceptor::from(tls)),
+            shares,
+        };
+        accept(port, router.clone(), shutdown.clone()).await;
+    };
     let local_socket = async {
         if let Some(socket) = listeners.local_socket {
-            accept(Endpoint::local(socket), router, shutdown).await;
+            accept(Endpoint::local(socket), router.clone(), shutdown.clone()).await;
         }
     };
     tokio::join!(port, local_socket);

@@ -7,6 +7,7 @@ use http::Request;
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 
+use futures_util::FutureExt as _;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, UnixStream},
@@ -57,7 +58,7 @@ async fn start() -> Server {
         reload_now: Arc::default(),
     };
     let listeners = Listeners {
-        port: listener,
+        port: std::future::ready(listener).boxed(),
         local_socket: None,
     };
     let task = tokio::spawn(serve(
@@ -438,7 +439,7 @@ async fn a_new_certificate_is_for_new_connections() {
     };
     let backend = Arc::new(Fake::default());
     let listeners = Listeners {
-        port: listener,
+        port: std::future::ready(listener).boxed(),
         local_socket: None,
     };
     let task = tokio::spawn(serve(listeners, serving, backend, shutdown.clone()));

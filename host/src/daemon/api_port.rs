@@ -1,17 +1,19 @@
 //! Opens the port of the API, its certificate and token, and the Unix socket.
 
 use std::{
-    io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::sync::CancellationToken;
 
 use super::{Options, StartError};
 use crate::{
+    component::Services,
     node::{
         Node,
         local_socket::{BoundSocket, LocalSocket},
@@ -19,9 +21,15 @@ use crate::{
     server::{self, Access, Backend, Listeners, Serving, Sites, Token},
 };
 
-/// The bound port of the API, before it is served.
+/// The time between two tries for a port that another user has.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// The port of the API, before it is served.
 pub struct ApiPort {
-    listener: TcpListener,
+    /// As given.
+    asked: String,
+    /// The port, or why there is none yet: another user has it. Who keeps gpud from its port does not keep it from judging.
+    listener: Result<TcpListener, String>,
     serving: Serving,
     /// Address of the page; empty if the port is not known.
     pub page: String,
@@ -33,12 +41,19 @@ impl ApiPort {
     /// # Errors
     /// The address or the certificate cannot be used.
     pub async fn open(options: &Options, node: &Node) -> Result<Self, StartError> {
-        let listener = server::bind(&options.listen_address).await?;
+        let asked = options.listen_address.clone();
+        let listener = match server::bind(&asked).await {
+            Ok(listener) => Ok(listener),
+            Err(error) if error.is_of_stranger() => {
+                tracing::error!("{error}. Checks go on, and it is tried again");
+                Err(error.to_string())
+            }
+            Err(error) => return Err(error.into()),
+        };
         let hostname = node.hostname().await;
-        let page = listener.local_addr().map_or_else(
-            |_| String::new(),
-            |address| server::page_address(address, &hostname),
-        );
+        let page = address(&listener, &asked).map_or_else(String::new, |address| {
+            server::page_address(address, &hostname)
+        });
         let mut reloaded: Vec<Arc<dyn server::Reload>> = Vec::new();
         let mut sites = Sites {
             hosts: Sites::names_of_machine(&hostname),
@@ -67,6 +82,7 @@ impl ApiPort {
             reload_now: Arc::new(Notify::new()),
         };
         Ok(Self {
+            asked,
             listener,
             serving,
             page,
@@ -86,7 +102,7 @@ impl ApiPort {
         // An unknown address counts as open to all.
         let wide = self
             .address()
-            .map_or(true, |address| !address.ip().to_canonical().is_loopback());
+            .is_none_or(|address| !address.ip().to_canonical().is_loopback());
         let is_named = named.is_some();
         let file = named.unwrap_or_else(|| data_dir.join(server::TOKEN_FILE));
         if wide || self.serving.access.require_token || is_named || file.exists() {
@@ -97,12 +113,9 @@ impl ApiPort {
         Ok(())
     }
 
-    /// Returns the address of the port.
-    ///
-    /// # Errors
-    /// The system does not say.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// Returns the address of the port, if it is known.
+    pub fn address(&self) -> Option<SocketAddr> {
+        address(&self.listener, &self.asked)
     }
 
     /// Returns what has certificate and token read again.
@@ -115,13 +128,51 @@ impl ApiPort {
         self,
         local_socket: Option<LocalSocket>,
         backend: Arc<dyn Backend>,
+        services: Arc<Services>,
         shutdown: CancellationToken,
     ) {
+        let Self {
+            asked,
+            listener,
+            serving,
+            ..
+        } = self;
+        let port = async move {
+            match listener {
+                Ok(listener) => listener,
+                Err(problem) => wait_for(&asked, problem, &services).await,
+            }
+        };
         let listeners = Listeners {
-            port: self.listener,
+            port: port.boxed(),
             local_socket,
         };
-        server::serve(listeners, self.serving, backend, shutdown).await;
+        server::serve(listeners, serving, backend, shutdown).await;
+    }
+}
+
+fn address(listener: &Result<TcpListener, String>, asked: &str) -> Option<SocketAddr> {
+    match listener {
+        Ok(listener) => listener.local_addr().ok(),
+        Err(_) => asked.parse().ok(),
+    }
+}
+
+/// Tries until nobody else has the port, and shows until then why the API cannot be reached.
+async fn wait_for(asked: &str, mut problem: String, services: &Services) -> TcpListener {
+    loop {
+        services.set_api_trouble(Some(format!(
+            "the API cannot be reached over TCP: {problem}"
+        )));
+        tokio::time::sleep(AGAIN).await;
+        match server::bind(asked).await {
+            Ok(listener) => {
+                tracing::warn!(address = asked, "the API can be reached over TCP now");
+                services.set_api_trouble(None);
+                return listener;
+            }
+            Err(error) => problem = error.to_string(),
+        }
     }
 }
 

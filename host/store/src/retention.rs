@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{Kind, Store, StoreError, StoreOptions, sql_time};
+use super::{Kind, Store, StoreError, StoreOptions, sql_time, unsigned};
 use crate::model::UnixMillis;
 
 /// Rows deleted by one job, so that a purge after a long stop neither holds up other writes nor swells the log.
@@ -14,6 +14,10 @@ const ROWS_PER_COMPONENT: u32 = 100_000;
 /// The newest rows of a component stay, whatever they weigh: as many as a checker reads at once, and among them are those
 /// that end older ones.
 const NEWEST: u32 = 10_000;
+/// Rows of the heaviest component that one job deletes.
+const HEAVY_STEP: u32 = 1_000;
+/// Most of these jobs in one purge.
+const HEAVY_JOBS: usize = 100;
 /// Free pages that one purge gives back to the file system.
 const VACUUM_PAGES: usize = 2_000;
 
@@ -87,6 +91,8 @@ pub struct PurgeCounts {
     pub old: u64,
     /// Rows beyond the bound of one component (100,000 events, 100,000 changes of state).
     pub excess: u64,
+    /// Events of the heaviest components, while the database was nearly full.
+    pub heavy: u64,
     /// Repeats of events that went into the count of the first within an hour.
     pub condensed: u64,
 }
@@ -105,6 +111,7 @@ impl Store {
         for cap in CAPPED {
             purged.excess += self.cap_table(*cap).await?;
         }
+        purged.heavy = self.lighten().await?;
         self.write(Kind::Delete, |conn| {
             Ok(conn.execute(
                 "DELETE FROM metric_series WHERE id NOT IN (SELECT series_id FROM metric_sample)",
@@ -121,6 +128,23 @@ impl Store {
         })
         .await?;
         Ok(purged)
+    }
+
+    /// Deletes the oldest events of the component whose events weigh most, again and again, until a quarter of the database is free:
+    /// one that fills it keeps all others from storing anything.
+    async fn lighten(&self) -> Result<u64, StoreError> {
+        let mut total = 0;
+        for _ in 0..HEAVY_JOBS {
+            let step = |conn: &Connection| match is_nearly_full(conn)? {
+                true => lighten_heaviest(conn),
+                false => Ok(0),
+            };
+            match self.write(Kind::Delete, step).await? {
+                0 => break,
+                deleted => total += deleted,
+            }
+        }
+        Ok(total)
     }
 
     async fn purge_table(&self, rule: &'static Rule, now: UnixMillis) -> Result<u64, StoreError> {
@@ -177,4 +201,39 @@ impl Store {
         };
         self.write(Kind::Delete, cap).await
     }
+}
+
+fn is_nearly_full(conn: &Connection) -> Result<bool, StoreError> {
+    let pages = |pragma: &str| -> rusqlite::Result<u64> {
+        conn.query_row(&format!("PRAGMA {pragma}"), [], |row| unsigned(row, 0))
+    };
+    let used = pages("page_count")?.saturating_sub(pages("freelist_count")?);
+    Ok(used > pages("max_page_count")? / 4 * 3)
+}
+
+/// Deletes up to [`HEAVY_STEP`] events of the heaviest component: the oldest of the lesser ones first.
+fn lighten_heaviest(conn: &Connection) -> Result<u64, StoreError> {
+    let heaviest: Option<String> = conn
+        .query_row(
+            "SELECT component FROM event GROUP BY component
+             ORDER BY sum(octet_length(message) + octet_length(detail)) DESC LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(component) = heaviest else {
+        return Ok(0);
+    };
+    let delete = format!(
+        "DELETE FROM event WHERE id IN
+             (SELECT id FROM event WHERE component = ?1 ORDER BY {}, time_ms, id LIMIT ?2)",
+        super::events::IS_WORST
+    );
+    let deleted = conn.execute(&delete, params![component, HEAVY_STEP])?;
+    tracing::warn!(
+        component,
+        deleted,
+        "the database is nearly full: the oldest events of the heaviest component are deleted"
+    );
+    Ok(deleted as u64)
 }

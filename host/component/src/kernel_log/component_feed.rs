@@ -150,7 +150,9 @@ impl ComponentFeed {
                 Err(Undelivered::TakenBack) => return BatchOutcome::TakenBack,
                 Err(Undelivered::Ended) => return BatchOutcome::Ended,
                 Err(Undelivered::NoDatabase(problem)) => {
-                    tracing::warn!(component = name, "kernel messages wait: {problem}");
+                    if wait == outage::FIRST_WAIT {
+                        tracing::warn!(component = name, "kernel messages wait: {problem}");
+                    }
                     tokio::select! {
                         () = self.ended() => return BatchOutcome::Ended,
                         () = outage::pause(&self.services, &mut wait) => continue,

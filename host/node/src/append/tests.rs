@@ -71,14 +71,15 @@ fn a_full_file_is_moved_away_and_a_link_to_it_stays() {
 }
 
 #[test]
-fn who_meets_a_renaming_does_not_wait_and_loses_nothing() {
+fn who_meets_a_renaming_loses_nothing_and_a_reader_cannot_stop_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     append(&path, b"1234").unwrap();
     let other = open(&path).unwrap();
     other.lock().unwrap();
     append_up_to(4, &path, b"5678").unwrap();
-    assert_eq!(read(&path), "12345678");
+    assert_eq!(read(&path), "5678");
+    assert_eq!(read(&folder.path().join("log.1")), "1234");
     // It was renamed by another after we opened it.
     let old = fs::metadata(&path).unwrap();
     fs::rename(&path, folder.path().join("log.1")).unwrap();

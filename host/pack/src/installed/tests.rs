@@ -220,3 +220,32 @@ fn an_older_version_needs_to_be_allowed() {
     packs.install(&of("1.9.9"), None, APPROVED).unwrap();
     packs.install(&of("2.0.0"), None, APPROVED).unwrap();
 }
+
+#[test]
+fn what_was_granted_to_one_signer_is_not_granted_to_another() {
+    let home = tempfile::tempdir().unwrap();
+    let packs = Packs::of(home.path());
+    let signer = |key: &str| Signer {
+        key: key.to_owned(),
+        comment: String::new(),
+    };
+    let (first, other) = (signer("/keys/a.pub"), signer("/keys/b.pub"));
+    let keys = Map::from_iter([("password".to_owned(), json!("p"))]);
+    let with_config = Decisions {
+        config: Some(OwnConfig::from([("acme-fans".to_owned(), keys)])),
+        ..APPROVED
+    };
+    packs.install(&pack(), Some(&first), with_config).unwrap();
+    let next = version("1.0.1", "{kmsg: true}");
+    for signer in [Some(&other), None] {
+        let refused = packs.install(&next, signer, Decisions::default());
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("acme-fans: kmsg: true"), "{refused}");
+        assert!(refused.contains("is signed by /keys/a.pub"), "{refused}");
+    }
+    let same = packs.install(&next, Some(&first), Decisions::default());
+    assert_eq!(same.unwrap().record.config.len(), 1);
+    // Nor is what the operator has configured for the first one.
+    let approved = packs.install(&next, Some(&other), APPROVED).unwrap();
+    assert!(approved.record.config.is_empty());
+}

@@ -126,3 +126,30 @@ proptest! {
         prop_assert!(public.verify(content.as_bytes(), &signature, false).is_ok());
     }
 }
+
+/// Who makes a key chooses its number.
+#[test]
+fn a_key_with_the_number_of_another_one_hides_nothing() {
+    let key = SecretKey::generate().unwrap();
+    let same_number = SecretKey::of([7; 32], key.number).unwrap();
+    let mut pack = pack();
+    pack.sign(&key);
+    let (_folder, both) = trusted(&[&same_number, &key]);
+    assert!(both.verify(&pack).unwrap().key.ends_with("1.pub"));
+    let (_folder, only_other) = trusted(&[&same_number]);
+    let refusal = only_other.verify(&pack).unwrap_err();
+    assert!(matches!(refusal, SignatureError::Bad(_)), "{refusal}");
+}
+
+/// The daemon looks for it from another working folder.
+#[test]
+fn a_key_is_noted_with_its_whole_path() {
+    let key = SecretKey::generate().unwrap();
+    let (folder, _) = trusted(&[&key]);
+    let up = "../".repeat(std::env::current_dir().unwrap().components().count());
+    let relative = Path::new(&up).join(folder.path().strip_prefix("/").unwrap());
+    let mut pack = pack();
+    pack.sign(&key);
+    let signer = TrustedKeys::read(&relative).unwrap().verify(&pack).unwrap();
+    assert!(Path::new(&signer.key).is_absolute(), "{}", signer.key);
+}

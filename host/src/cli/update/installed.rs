@@ -4,13 +4,13 @@ use std::{
     ffi::OsString,
     fs::{self, File, Permissions},
     io::{self, Write as _},
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rustix::{
-    fs::{FlockOperation, flock},
+    fs::{FlockOperation, OFlags, flock},
     io::Errno,
 };
 use tempfile::TempPath;
@@ -24,6 +24,8 @@ use crate::{
 const MODE: u32 = 0o755;
 /// The prefix of the names of programs that are not yet installed.
 const STAGED: &str = ".gpud-update-";
+/// The file beside the program whose lock an update holds.
+const LOCK: &str = ".gpud-update.lock";
 /// Longest that a program may take to say its version.
 const VERSION: Duration = Duration::from_secs(30);
 
@@ -50,18 +52,22 @@ impl InstalledProgram {
         }
     }
 
-    /// Keeps other updates away.
+    /// Keeps other updates away, with the lock of a file that nobody else can open: the folder itself, all can.
     ///
     /// # Errors
     /// Another one is under way.
     pub fn lock(self) -> Result<Self, String> {
         let folder = folder(&self.path);
-        let failed = |error: io::Error| format!("cannot lock {}: {error}", folder.display());
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the folder of gpud's own program"
-        )]
-        let handle = File::open(folder).map_err(failed)?;
+        let path = folder.join(LOCK);
+        let failed = |error: io::Error| format!("cannot lock {}: {error}", path.display());
+        let handle = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .map_err(failed)?;
         match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err("another update is under way".to_owned()),
@@ -272,6 +278,11 @@ mod tests {
         let first = installed(root.path()).lock().unwrap();
         let second = installed(root.path()).lock().unwrap_err();
         assert_eq!(second, "another update is under way");
+        // Nobody else can open it, and so hold its lock.
+        let facts = fs::metadata(root.path().join("bin").join(LOCK)).unwrap();
+        assert_eq!(facts.permissions().mode() & 0o777, 0o600);
+        let folder = File::open(root.path().join("bin")).unwrap();
+        flock(&folder, FlockOperation::NonBlockingLockShared).unwrap();
         drop(first);
         installed(root.path()).lock().unwrap();
     }

@@ -1,7 +1,7 @@
 use super::super::compact;
 use super::super::retention::RULES;
-use super::super::{PurgeCounts, Sample, StateChange, StoreError};
-use super::{event, in_memory, insert, messages, open, state_file};
+use super::super::{PurgeCounts, Sample, StateChange, Store, StoreError, StoreOptions};
+use super::{event, in_memory, insert, messages, open, options, state_file};
 use crate::model::{Event, EventType, Health};
 
 const DAY: u64 = 24 * 3600 * 1000;
@@ -209,4 +209,33 @@ async fn compacting_needs_the_folder_and_shrinks_the_file() {
     );
     assert_eq!(std::fs::metadata(&file).unwrap().len(), sizes.after);
     assert_eq!(messages(&open(folder.path()), "a").await, ["kept"]);
+}
+
+#[tokio::test]
+async fn a_component_that_fills_the_database_loses_its_oldest_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = StoreOptions {
+        max_bytes: Some(40 << 20),
+        ..options(folder.path())
+    };
+    let store = Store::open(small).unwrap().store;
+    insert(&store, "quiet", event(NOW / 1000, "e", "kept")).await;
+    let text = "x".repeat(20_000);
+    let mut second = NOW / 1000;
+    let full = loop {
+        second += 1;
+        let heavy = vec![event(second, "e", &format!("{second} {text}"))];
+        if let Err(error) = store.insert_events("heavy", heavy, None).await {
+            break error;
+        }
+    };
+    assert!(matches!(full, StoreError::DiskFull(_)), "{full}");
+    let purged = store.purge(NOW).await.unwrap();
+    assert!(purged.heavy > 0, "{purged:?}");
+    insert(&store, "quiet", event(second + 1, "e", "goes on")).await;
+    assert_eq!(messages(&store, "quiet").await, ["goes on", "kept"]);
+    // What is not nearly full stays.
+    let left = messages(&store, "heavy").await.len();
+    assert_eq!(store.purge(NOW).await.unwrap().heavy, 0);
+    assert_eq!(messages(&store, "heavy").await.len(), left);
 }
