@@ -336,7 +336,7 @@ fn commands_send_nothing_to_the_server_of_another_user() {
     }
 }
 
-/// A user who waits for gpud's port gets it while gpud is started again. That silences nothing.
+/// A process that waits for gpud's port gets it while gpud is started again. That silences nothing.
 #[test]
 fn a_user_who_has_the_port_does_not_stop_the_checks() {
     if !can_be_others() {

@@ -25,8 +25,8 @@ const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 const PROC_NET: &str = "/proc/self/net";
 /// A line of 100 bytes for each processor.
 const MAX_STAT_BYTES: u32 = 1 << 20;
-/// Some 80,000 sockets of 150 bytes.
-const MAX_TABLE_BYTES: u32 = 12 << 20;
+/// Some 28,000 sockets of 150 bytes: the largest file that a check may read.
+const MAX_TABLE_BYTES: u32 = 4 << 20;
 /// The key of the stored counter of dropped packets.
 const DROPS: &str = "drops";
 

@@ -146,7 +146,7 @@ impl Packs {
         self.clean();
         let name = &pack.manifest.name;
         let before = self.get(name)?;
-        // What was approved was approved to who signed it.
+        // It was approved for this signer.
         let signed_by = signer.map(|signer| signer.key.clone());
         let granted = before
             .as_ref()
