@@ -119,6 +119,8 @@ def names(faults):
     finally:
         servers.stop()
     faults.start()
+    # What waited was in the file system of the namespace before.
+    faults.change()
     # Nobody listens at the name servers' addresses now.
     faults.says("hangs-0", r"host-0\.gpud\.example cannot be looked up: .*(resolution|not known)")
 
