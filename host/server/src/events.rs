@@ -26,7 +26,7 @@ pub(super) async fn list(
     let names = each_once(asked_with_events(&query, app.backend.as_ref())?);
     let (start, end) = query.window((app.now)(), &app.zone)?;
     let form = strict_form(&headers)?;
-    let found = app
+    let mut found = app
         .backend
         .events(names.clone(), start.unix_seconds())
         .await;
@@ -36,7 +36,7 @@ pub(super) async fn list(
     });
     let build = move || {
         let events = names.into_iter().map(|component| ComponentEvents {
-            events: to_wire(found.get(&component)),
+            events: to_wire(found.remove(&component)),
             component,
             start_time: start.clone(),
             end_time: end.clone(),
@@ -53,6 +53,6 @@ fn asked_with_events(query: &Query, backend: &dyn Backend) -> Result<Vec<String>
 }
 
 /// The wire form of a component's events, if there are any.
-pub(super) fn to_wire(events: Option<&Vec<model::Event>>) -> Option<Vec<Event>> {
-    some(events?.iter().cloned().map(Event::from).collect())
+pub(super) fn to_wire(events: Option<Vec<model::Event>>) -> Option<Vec<Event>> {
+    some(events?.into_iter().map(Event::from).collect())
 }

@@ -28,7 +28,7 @@ pub(super) async fn list(
         .unix_millis()
         .saturating_sub(query.since()?.as_millis());
 
-    let found = app
+    let mut found = app
         .backend
         .events(names.clone(), start.unix_seconds())
         .await;
@@ -42,15 +42,15 @@ pub(super) async fn list(
         });
     let form = strict_form(&headers)?;
     let build = move || {
-        let samples = metrics::by_component(samples);
+        let mut samples = metrics::by_component(samples);
         let infos = names.into_iter().map(|component| ComponentInfo {
             info: Info {
                 states: app
                     .backend
                     .states(&component)
                     .map(ComponentStates::into_wire),
-                events: events::to_wire(found.get(&component)),
-                metrics: samples.get(&component).cloned(),
+                events: events::to_wire(found.remove(&component)),
+                metrics: samples.remove(&component),
             },
             component,
             start_time: start.clone(),

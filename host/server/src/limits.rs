@@ -42,8 +42,8 @@ pub(super) const PORT: Bounds = Bounds {
     },
     // While one is made, it takes some times its size.
     documents: Quota {
-        all: 6,
-        others: 4,
+        all: 4,
+        others: 2,
         each: 1,
     },
     answers: Quota {
@@ -150,6 +150,19 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             }
             false => (None, request),
         };
+        // Before the turn, which others need meanwhile; and until the answer has its place.
+        let document = match route.is_some_and(Route::is_large) {
+            true => {
+                let document = async {
+                    match &admitted {
+                        Some(admitted) => admitted.document().await,
+                        None => app.shares.document().await,
+                    }
+                };
+                Some(within(app.queue_time, document).await?)
+            }
+            false => None,
+        };
         let turn = async {
             match &admitted {
                 Some(admitted) => admitted.turn().await,
@@ -164,19 +177,6 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             tracing::debug!("a client is gone: what it asked for is not done");
             return Err(gone());
         }
-        // Until the answer has its place: what is made waits there.
-        let document = match route.is_some_and(Route::is_large) {
-            true => {
-                let document = async {
-                    match &admitted {
-                        Some(admitted) => admitted.document().await,
-                        None => app.shares.document().await,
-                    }
-                };
-                Some(within(app.queue_time, document).await?)
-            }
-            false => None,
-        };
         let response = next.run(request).await;
         drop(place);
         let response = match answers::place_size(&response) {

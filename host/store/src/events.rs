@@ -10,7 +10,7 @@ use super::{Kind, Store, StoreError, sql_time, unsigned};
 use crate::model::{Event, EventType, UnixMillis};
 
 /// Most bytes of texts that one read gives, so that no request can make the daemon grow without bound.
-const READ_LIMIT: usize = 64 * 1024 * 1024;
+const READ_LIMIT: usize = 32 * 1024 * 1024;
 
 const COLUMNS: &str = "component, time_ms, name, type, message, detail, count, last_time_ms";
 /// Condition for events that a flood of others does not displace.
@@ -101,7 +101,7 @@ impl Store {
     }
 
     /// Events of a component whose second is later than the second of `since`, newest second first and within a second
-    /// the later insert first; at most `limit`, and at most 64 MiB of text. Where there are more than `limit`, the newest
+    /// the later insert first; at most `limit`, and at most 32 MiB of text. Where there are more than `limit`, the newest
     /// half of them is whatever came last; in the other half, older Critical and Fatal events come before lesser ones.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl Store {
     }
 
     /// [`Store::events`] of several components with one read, for listing: without subject, evidence and extra info. Every
-    /// name has an entry; the limit of 64 MiB is shared.
+    /// name has an entry; the limit of 32 MiB is shared.
     ///
     /// # Errors
     /// Any failure to read.
@@ -376,6 +376,14 @@ pub(super) fn named(
     Ok(found)
 }
 
+/// How many bytes a text takes in an answer, where some characters are written `\u003c`.
+fn json_bytes(text: &str) -> usize {
+    let escaped = text
+        .bytes()
+        .filter(|byte| *byte < b' ' || matches!(byte, b'<' | b'>' | b'&'));
+    text.len() + 5 * escaped.count()
+}
+
 fn collect(
     mut rows: rusqlite::Rows<'_>,
     mut keep: impl FnMut(String, StoredEvent),
@@ -383,12 +391,12 @@ fn collect(
     let mut bytes = 0;
     while let Some(row) = rows.next()? {
         let (component, event) = stored_event(row)?;
-        bytes += event.event.message.len() + event.event.name.len();
+        bytes += json_bytes(&event.event.message) + event.event.name.len();
         bytes += row.get_ref(5)?.as_str().map_or(0, str::len);
         if bytes > READ_LIMIT {
             tracing::warn!(
                 component,
-                "more than 64 MiB of events: older ones are left out"
+                "more than 32 MiB of events: older ones are left out"
             );
             break;
         }
