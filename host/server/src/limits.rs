@@ -150,7 +150,7 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             }
             false => (None, request),
         };
-        // Before the turn, which others need meanwhile; and until the answer has its place.
+        // Before the turn, which others need while this one waits; and until the answer has its place.
         let document = match route.is_some_and(Route::is_large) {
             true => {
                 let document = async {
