@@ -25,10 +25,10 @@ use super::{
     walk::{WalkEnd, WalkGoal, walk},
 };
 
-/// What the name of the folder before ends with, while its entries move over. A start that is interrupted leaves it, and the
-/// next one goes on.
-const BEFORE: &str = ".before";
-/// What the name of a folder that is held ends with, and the time.
+/// What the name of the folder before goes on with, while its entries move over, and the time: in a folder such as `/tmp` others
+/// could take a name that they know. A start that is interrupted leaves it, and the next one goes on.
+const BEFORE: &str = ".before-";
+/// What the name of a folder that is held goes on with, and the time.
 const HELD: &str = ".held-";
 /// Permissions of group and others.
 const OTHERS: u32 = 0o077;
@@ -44,6 +44,13 @@ struct Beside {
 }
 
 impl Beside {
+    /// With a name that nobody has. `path` has no links.
+    fn new(path: &Path, suffix: &str, rules: Rules) -> Result<Self, TrustError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let suffix = format!("{suffix}{}", now.unwrap_or_default().as_nanos());
+        Self::of(path, &suffix, rules)
+    }
+
     /// `path` has no links.
     fn of(path: &Path, suffix: &str, rules: Rules) -> Result<Self, TrustError> {
         let failed = |error: Errno| TrustError::io(path, error.into());
@@ -103,7 +110,7 @@ impl Beside {
 /// # Errors
 /// It stays the folder that it is: a mount point, or one in a folder that this process cannot change.
 pub(super) fn renew(path: &Path, rules: Rules) -> Result<OwnedFd, TrustError> {
-    let beside = Beside::of(path, BEFORE, rules)?;
+    let beside = Beside::new(path, BEFORE, rules)?;
     let failed = |error: Errno| TrustError::io(&beside.path, error.into());
     let new = beside.exchange().map_err(failed)?;
     beside.take_over(&new).map_err(failed)?;
@@ -112,10 +119,23 @@ pub(super) fn renew(path: &Path, rules: Rules) -> Result<OwnedFd, TrustError> {
 
 /// What an interrupted [`renew`] has left.
 fn left(path: &Path, rules: Rules) -> Option<Beside> {
-    let beside = Beside::of(path, BEFORE, rules).ok()?;
-    let facts = open(&beside.parent, &beside.other).and_then(fstat).ok()?;
-    let is_ours = rules.is_own(&facts) && facts.st_mode & OTHERS == 0;
-    is_ours.then_some(beside)
+    let Beside { parent, name, .. } = Beside::of(path, BEFORE, rules).ok()?;
+    let is_ours = |folder: &CStr| {
+        let facts = open(&parent, folder).and_then(fstat);
+        facts.is_ok_and(|facts| rules.is_own(&facts) && facts.st_mode & OTHERS == 0)
+    };
+    let names = open(&parent, c".").and_then(|parent| set_aside::names(&parent));
+    let prefix = [name.to_bytes(), BEFORE.as_bytes()].concat();
+    let other = names
+        .ok()?
+        .into_iter()
+        .find(|other| other.to_bytes().starts_with(&prefix) && is_ours(other))?;
+    Some(Beside {
+        path: path.with_file_name(OsStr::from_bytes(other.to_bytes())),
+        parent,
+        name,
+        other,
+    })
 }
 
 /// Whether [`renew`] was interrupted.
@@ -141,9 +161,7 @@ pub(super) fn go_on(folder: &OwnedFd, path: &Path, rules: Rules) -> Result<(), T
 /// # Errors
 /// As [`renew`].
 pub(super) fn move_away(path: &Path, rules: Rules) -> Result<PathBuf, TrustError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let suffix = format!("{HELD}{}", now.unwrap_or_default().as_secs());
-    let beside = Beside::of(path, &suffix, rules)?;
+    let beside = Beside::new(path, HELD, rules)?;
     let moved = match left(path, rules) {
         Some(left) => {
             let flags = RenameFlags::NOREPLACE;

@@ -182,11 +182,14 @@ fn a_folder_that_others_could_open_is_another_one_with_the_same_content() {
 #[test]
 fn what_an_interrupted_start_left_beside_the_folder_comes_back() {
     let home = tempfile::tempdir().unwrap();
-    let (data, left) = (home.path().join("data"), home.path().join("data.before"));
+    let (data, left) = (home.path().join("data"), home.path().join("data.before-1"));
     close(&data).unwrap();
     close(&left).unwrap();
     fs::write(left.join("gpud.state"), "rows").unwrap();
-    // Anybody could have made this one.
+    // Anybody could have made this one, and those of other names.
+    let other = home.path().join("data.before-0");
+    fs::create_dir(&other).unwrap();
+    fs::set_permissions(&other, Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&left, Permissions::from_mode(0o755)).unwrap();
     close(&data).unwrap();
     assert!(!data.join("gpud.state").exists());
@@ -194,13 +197,13 @@ fn what_an_interrupted_start_left_beside_the_folder_comes_back() {
     close(&data).unwrap();
     let state = fs::read_to_string(data.join("gpud.state")).unwrap();
     assert_eq!(state, "rows");
-    assert_eq!(names(home.path()), ["data"]);
+    assert_eq!(names(home.path()), ["data", "data.before-0"]);
 }
 
 #[test]
 fn a_held_folder_is_moved_away_as_a_whole() {
     let home = tempfile::tempdir().unwrap();
-    let (data, left) = (home.path().join("data"), home.path().join("data.before"));
+    let (data, left) = (home.path().join("data"), home.path().join("data.before-1"));
     close(&data).unwrap();
     files(&data, 0o600);
     assert!(!FoundFolder::find(&data).unwrap().may_be_held());

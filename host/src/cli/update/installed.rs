@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fs::{self, File, Permissions},
     io::{self, Write as _},
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -35,12 +35,25 @@ pub struct InstalledProgram {
     path: PathBuf,
     retained: PathBuf,
     /// Held while an update is under way; the kernel releases it when this process ends.
-    _lock: Option<File>,
+    _lock: Option<UpdateLock>,
 }
 
 /// A program in the folder of the installed one, not yet in its place. Dropped, it is removed.
 #[derive(Debug)]
 pub struct Staged(TempPath);
+
+/// The lock of an update, a file that is removed when it ends.
+#[derive(Debug)]
+struct UpdateLock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Drop for UpdateLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
 
 impl InstalledProgram {
     /// The program at this path.
@@ -60,22 +73,29 @@ impl InstalledProgram {
         let folder = folder(&self.path);
         let path = folder.join(LOCK);
         let failed = |error: io::Error| format!("cannot lock {}: {error}", path.display());
-        let handle = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&path)
-            .map_err(failed)?;
-        match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err("another update is under way".to_owned()),
-            Err(error) => return Err(failed(error.into())),
-        }
+        let file = loop {
+            let file = File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .mode(0o600)
+                .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+                .open(&path)
+                .map_err(failed)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Err("another update is under way".to_owned()),
+                Err(error) => return Err(failed(error.into())),
+            }
+            // One that ended since has removed the file.
+            if file.metadata().map_err(failed)?.nlink() > 0 {
+                break file;
+            }
+        };
+        let lock = UpdateLock { path, _file: file };
         remove_left_behind(folder);
         Ok(Self {
-            _lock: Some(handle),
+            _lock: Some(lock),
             ..self
         })
     }
@@ -245,7 +265,9 @@ mod tests {
         assert_eq!(fs::read(installed.retained()).unwrap(), script("v1.0.0"));
         installed.put_back().unwrap();
         assert!(installed.has_content(&script("v1.0.0")));
-        assert_eq!(fs::read_dir(folder(installed.path())).unwrap().count(), 1);
+        let folder = folder(installed.path()).to_owned();
+        drop(installed);
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
     }
 
     #[test]
