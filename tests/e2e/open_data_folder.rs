@@ -257,6 +257,32 @@ fn file_systems_in_the_folder_that_never_answer_are_unmounted() {
     }
 }
 
+/// What is mounted in a folder cannot move to a new one.
+#[test]
+fn a_folder_that_others_could_read_stays_where_something_is_mounted_in_it() {
+    let Some(home) = home() else { return };
+    if !can(&[]) {
+        return;
+    }
+    let data = home.path().join("data");
+    fs::create_dir_all(data.join("exports")).unwrap();
+    fs::write(data.join("kept"), "").unwrap();
+    mode(&data, 0o755);
+    let mount = format!(
+        "mount -t tmpfs -o mode=0700 none '{}'",
+        data.join("exports").display()
+    );
+    let daemon = Start::new()
+        .inside(&mount)
+        .folder(&data)
+        .arguments(&["--components=none", "--plugin-specs-file="])
+        .spawn();
+    answers(&daemon);
+    assert_eq!(bits(&data), 0o700);
+    assert!(data.join("kept").exists());
+    assert_eq!(names(home.path()), ["data"]);
+}
+
 /// What a killed gpud leaves in the folder for temporary files has such a name.
 #[test]
 fn a_file_system_among_temporary_files_that_never_answers_is_left_alone() {

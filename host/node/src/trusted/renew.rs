@@ -92,6 +92,14 @@ impl Beside {
         new
     }
 
+    /// Takes an exchange back, with what was moved since.
+    fn undo(&self) -> Result<(), Errno> {
+        let before = open(&self.parent, &self.other)?;
+        let flags = RenameFlags::EXCHANGE;
+        renameat_with(&self.parent, &self.other, &self.parent, &self.name, flags)?;
+        self.take_over(&before)
+    }
+
     /// Moves everything from the other folder into this one, and removes it. What has a name that is taken stays there.
     fn take_over(&self, into: &OwnedFd) -> Result<(), Errno> {
         let from = open(&self.parent, &self.other)?;
@@ -108,12 +116,16 @@ impl Beside {
 /// Puts a new folder in the place of one that is closed by now, with all that is in it. `path` has no links.
 ///
 /// # Errors
-/// It stays the folder that it is: a mount point, or one in a folder that this process cannot change.
+/// It stays the folder that it is: a mount point, one with a mount in it, or one in a folder that this process cannot change.
 pub(super) fn renew(path: &Path, rules: Rules) -> Result<OwnedFd, TrustError> {
     let beside = Beside::new(path, BEFORE, rules)?;
     let failed = |error: Errno| TrustError::io(&beside.path, error.into());
     let new = beside.exchange().map_err(failed)?;
-    beside.take_over(&new).map_err(failed)?;
+    if let Err(error) = beside.take_over(&new) {
+        // What is mounted in it cannot be moved: all of it goes back.
+        beside.undo().map_err(failed)?;
+        return Err(failed(error));
+    }
     Ok(new)
 }
 
