@@ -5,19 +5,24 @@ set -eu
 # Root may have the environment of another user (`sudo -E`, `su`). Nothing of it decides which programs run, what they read
 # or where files are put. A special built-in command (`unset`, `trap`, `exit`) comes before a function of that name, so it is
 # the shell's own. In bash this holds for as long as POSIXLY_CORRECT is set, which bash itself does where it is called sh.
-for name in [ cat cd chmod command cp curl cut dirname getconf grep id ldd minisign mkdir mktemp mv printf read rm sed \
+for name in [ cat cd chmod command cp curl cut dd dirname export getconf grep id ldd minisign mkdir mktemp mv printf read rm sed \
     sha256sum sort systemctl tail tar test tr umask uname wget; do
     unset -f "$name" 2>/dev/null || :
 done
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin
 HOME=/
 LC_ALL=C
-IFS=$(printf ' \t\n.')
-IFS=${IFS%.}
 export PATH HOME LC_ALL
-unset TMPDIR CDPATH TAR_OPTIONS GZIP BASH_ENV ENV TAPE
-unset LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT GCONV_PATH LOCPATH OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES
-unset CURL_HOME CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR SSLKEYLOGFILE WGETRC SYSTEM_WGETRC XDG_CONFIG_HOME
+unset IFS LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT GCONV_PATH LOCPATH
+# Programs know more variables than anyone can list (systemctl runs what DBUS_SYSTEM_BUS_ADDRESS says): none stays but these.
+for name in $(export -p | sed -n -e 's/^export \([A-Za-z_][A-Za-z0-9_]*\).*/\1/p' -e 's/^declare -x \([A-Za-z_][A-Za-z0-9_]*\).*/\1/p'); do
+    case $name in
+    PATH | HOME | LC_ALL | TERM | *_proxy | *_PROXY) ;;
+    # bash lets nobody change these; the last one has it behave as sh.
+    BASHOPTS | BASH_VERSINFO | EUID | PPID | SHELLOPTS | UID | POSIXLY_CORRECT) ;;
+    *) unset "$name" ;;
+    esac
+done
 umask 022
 
 usage() {
@@ -203,6 +208,19 @@ archives() {
     sed -n "s/^[0-9a-f]\{64\}  gpud-\([0-9][0-9A-Za-z.+-]*\)-$target\.tar\.gz\$/\1/p" "$work/SHA256SUMS" | sort -V
 }
 
+# Who can take newer files away from the place of the releases brings old faults back, and their signatures are good: only
+# somebody who names an earlier version gets it. GPUd, whose versions are higher, names no contract.
+refuse_older() {
+    case $old in
+    "gpud version "*contract*) installed=${old#gpud version } ;;
+    *) return 0 ;;
+    esac
+    installed=${installed%% *}
+    latest=$(printf '%s\n' "$installed" "$version" | sort -V | tail -n 1)
+    [ "$latest" = "$version" ] ||
+        fail "gpud $installed is installed, and the latest of $from is $version; --version $version installs it; nothing was installed"
+}
+
 # put MODE SOURCE PATH: installs a file by rename, so that a running program is never half written, and lists it.
 put() {
     mkdir -p -- "$(dirname -- "$root$3")"
@@ -220,11 +238,14 @@ install_gpud() {
     trap 'rm -rf -- "$work"' EXIT
     trap 'exit 1' HUP INT TERM
     [ -n "$from" ] || from=$(dirname -- "$0")
+    old=
+    [ ! -x "$bin/gpud" ] || old=$("$bin/gpud" --version 2>/dev/null) || :
     fetch SHA256SUMS || fail "there is no SHA256SUMS in $from: --from names the folder of release files"
     check_signature
     if [ -z "$version" ]; then
         version=$(archives | tail -n 1)
         [ -n "$version" ] || fail "$from has no archive for $target"
+        refuse_older
     elif ! archives | grep -qxF -- "$version"; then
         fail "$from has no version $version for $target; it has: $(archives | tr '\n' ' ')"
     fi
@@ -238,8 +259,6 @@ install_gpud() {
     files=$work/$name
     # It must start here before it takes the place of one that works.
     new=$("$files/gpud" --version) || fail "the new gpud does not start on this machine; nothing was installed"
-    old=
-    [ ! -x "$bin/gpud" ] || old=$("$bin/gpud" --version 2>/dev/null) || :
 
     : >"$work/manifest"
     [ ! -x "$bin/gpud" ] || cp -- "$bin/gpud" "$work/gpud.before"
@@ -284,9 +303,9 @@ install_gpud() {
         say "it runs; gpud status says what it finds"
     elif [ -n "$old" ]; then
         # The one that worked comes back, with the state file from before if the new one has changed its tables. The folder
-        # may be another user's: with -C the shell opens nothing that is there.
+        # may be another user's: with conv=excl nothing that is there is opened, a pipe neither.
         put 0755 "$work/gpud.before" /usr/local/bin/gpud
-        (set -C && : >"$state/gpud.state.restore") 2>/dev/null || :
+        dd if=/dev/null of="$state/gpud.state.restore" conv=excl 2>/dev/null || :
         "$bin/gpud" up || :
         fail "the new gpud did not start and $old is back; journalctl -u gpud says why"
     else

@@ -5,12 +5,13 @@ use std::{env, process::ExitCode};
 use gpud::{
     cli::{self, CommandContext, Exit, Invocation, terminal::Terminal},
     executor, logging,
-    node::privileges,
+    node::{privileges, trusted},
     service::notify,
 };
 use jiff::tz::TimeZone;
 
 fn main() -> ExitCode {
+    trusted::note_parent();
     share_heaps();
     privileges::lift_limit_of_files();
     privileges::forget_foreign_files(|zone| TimeZone::posix(zone).is_ok());
@@ -58,13 +59,21 @@ fn main() -> ExitCode {
 }
 
 /// glibc gives every thread a heap of its own, up to eight times the number of cores; most of gpud's threads wait, and
-/// the heaps would cost it several MiB.
+/// the heaps would cost it several MiB. It also keeps large pieces for later once it has seen some; those of large answers are
+/// to go back to the system.
 #[cfg(target_env = "gnu")]
 #[expect(unsafe_code, reason = "a setting of the C library")]
 fn share_heaps() {
-    // SAFETY: called before any other thread is started; `mallopt` only sets a number.
-    unsafe { libc::mallopt(libc::M_ARENA_MAX, 2) };
+    // SAFETY: called before any other thread is started; `mallopt` only sets numbers.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 2);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_PIECE);
+    }
 }
+
+/// Bytes of a piece of memory that is not kept for later; glibc's own bound to begin with.
+#[cfg(target_env = "gnu")]
+const LARGE_PIECE: libc::c_int = 128 * 1024;
 
 #[cfg(not(target_env = "gnu"))]
 fn share_heaps() {}

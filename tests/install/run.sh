@@ -45,7 +45,7 @@ release() {
     local files=$work/made/$name
     rm -rf -- "$files"
     mkdir -p -- "$1" "$files"/{man/man1,completions,systemd}
-    printf '#!/bin/sh\necho "gpud version %s"\n' "$2" >"$files/gpud"
+    printf '#!/bin/sh\necho "gpud version %s (contract gpud:plugin@0.1.0)"\n' "$2" >"$files/gpud"
     cp -- "$script" "$files/install.sh"
     chmod +x "$files/gpud" "$files/install.sh"
     for page in gpud.1 ${3:-}; do echo page >"$files/man/man1/$page"; done
@@ -57,7 +57,7 @@ release() {
     (cd "$1" && sha256sum gpud-*.tar.gz >SHA256SUMS)
 }
 install_gpud() { sh "$script" --root "$root" "$@" >"$work/output" 2>&1 || { cat "$work/output" >&2; return 1; }; }
-version() { "$root/usr/local/bin/gpud" --version; }
+version() { "$root/usr/local/bin/gpud" --version | cut -d ' ' -f 1-3; }
 
 one=$work/one
 release "$one" 0.1.0 gpud-old.1
@@ -74,13 +74,17 @@ check install_gpud --from "$one"
 check test "$(version)" = "gpud version 0.10.0"
 check grep -q mine "$root/etc/default/gpud"
 check absent "$root/usr/local/share/man/man1/gpud-old.1"
-check test "$("$root/usr/local/share/gpud/gpud.before" --version)" = "gpud version 0.1.0"
+check grep -q "gpud version 0.1.0" "$root/usr/local/share/gpud/gpud.before"
 check test -z "$(find "$root" -name '*.new.*')"
 
 # Another version when it is named, and the folder of the script by default.
 check install_gpud --from "$one" --version 0.9.0
 check test "$(version)" = "gpud version 0.9.0"
 cp -- "$script" "$one/install.sh"
+# Not an earlier one by itself: who can take newer files away brings old faults back.
+release "$work/earlier" 0.1.0
+check says "gpud 0.9.0 is installed, and the latest of $work/earlier is 0.1.0" install_gpud --from "$work/earlier"
+check test "$(version)" = "gpud version 0.9.0"
 check sh "$one/install.sh" --root "$root" --version 0.1.0 >/dev/null
 check test "$(version)" = "gpud version 0.1.0"
 
@@ -151,6 +155,16 @@ for scriptlet in "$here"/../../deploy/packages/{deb,rpm}/*; do
     check test -z "$(grep -F ran-function "$work/output" | grep -v BASH_FUNC)"
 done
 check test -z "$(find "$foreign" -maxdepth 1 -name 'ran-function*')"
+# No variable stays that a program could know: systemctl runs what one says, and another has it do nothing.
+for cleaned in "$script" "$here"/../../deploy/packages/{deb,rpm}/*; do
+    { sed '/^umask/q' "$cleaned"; echo 'env'; } >"$work/scriptlet"
+    for shell in sh "$work/shell/sh"; do
+        env SYSTEMCTL_FORCE_BUS=1 DBUS_SYSTEM_BUS_ADDRESS=unixexec:path=/none SYSTEMD_OFFLINE=1 $'LINES=\nexport PATH=/none' \
+            "$shell" "$work/scriptlet" none >"$work/output"
+        check grep -q '^PATH=/usr/sbin:' "$work/output"
+        check test -z "$(grep -E '^(SYSTEM|DBUS|LINES)' "$work/output")"
+    done
+done
 # This one notes where it was unpacked, and the rights of the work folder.
 # shellcheck disable=SC2016
 printf '#!/bin/sh\necho "$0 $(stat -c %%a "${0%%/*/*}")" >"%s/seen"\necho "gpud version 0.11.0"\n' "$work" \

@@ -23,7 +23,7 @@ check() {
     "$@" || { echo "FAILED (line ${BASH_LINENO[0]}): $*" >&2; cat "$work/output" >&2; exit 1; }
 }
 inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C chroot "$root" "$@"; }
-install_gpud() { inside sh /release/install.sh "$@" >"$work/output" 2>&1; }
+install_gpud() { inside timeout 120 sh /release/install.sh "$@" >"$work/output" 2>&1; }
 fails() { ! "$@"; }
 version() { inside /usr/local/bin/gpud --version; }
 # What the gpud in place was asked to do, one call a line.
@@ -66,6 +66,12 @@ mkdir -p "$root/var/lib/gpud"
 ln -s /outside "$root/var/lib/gpud/gpud.state.restore"
 check fails install_gpud
 check test ! -e "$root/outside"
+check test "$(calls)" = "0.3.0 up
+0.2.0 up"
+rm -- "$root/var/lib/gpud/gpud.state.restore"
+# Nor is a pipe opened, which would hold the way back up for ever.
+mkfifo "$root/var/lib/gpud/gpud.state.restore"
+check fails install_gpud
 check test "$(calls)" = "0.3.0 up
 0.2.0 up"
 rm -- "$root/var/lib/gpud/gpud.state.restore"

@@ -12,7 +12,7 @@ use crate::{
     node::{
         error::SourceError,
         files::Files,
-        process::{self, Command, Env, Output, Program},
+        process::{self, Command, Output, Program},
     },
     wire::{BlockDevice, DiskInfo},
 };
@@ -143,7 +143,6 @@ async fn run(
         }
     };
     let command = Command {
-        env: Env::Replace(process::fixed_env()),
         max_output_bytes: MAX_OUTPUT,
         ..Command::new(program, PROGRAM_LIMIT)
     };

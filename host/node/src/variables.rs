@@ -11,8 +11,13 @@ pub const CODE: &[&str] = &[
     // bash expands both, command substitutions included.
     "BASH_ENV",
     "BASH_XTRACEFD",
+    // The unit of what df, du and ls print, which scripts compare with their limits.
+    "BLOCKSIZE",
+    "BLOCK_SIZE",
     "BROWSER",
     "CDPATH",
+    "DF_BLOCK_SIZE",
+    "DU_BLOCK_SIZE",
     "EDITOR",
     "ENV",
     "GNUMAKEFLAGS",
@@ -24,6 +29,7 @@ pub const CODE: &[&str] = &[
     "LESSCLOSE",
     "LESSEDIT",
     "LESSOPEN",
+    "LS_BLOCK_SIZE",
     "MAKEFLAGS",
     "MANPAGER",
     "MEMUSAGE_OUTPUT",
@@ -31,6 +37,7 @@ pub const CODE: &[&str] = &[
     "NODE_OPTIONS",
     "PAGER",
     "PCPROFILE_OUTPUT",
+    "POSIXLY_CORRECT",
     "PROMPT_COMMAND",
     "PS4",
     "RSYNC_CONNECT_PROG",
@@ -45,9 +52,6 @@ pub const CODE: &[&str] = &[
     "SUDO_EDITOR",
     "SVN_EDITOR",
     "SVN_SSH",
-    "SYSTEMD_EDITOR",
-    "SYSTEMD_PAGER",
-    "SYSTEMD_PAGERSECURE",
     "TAR_OPTIONS",
     "VIMINIT",
     "VISUAL",
@@ -89,6 +93,9 @@ pub const CODE_BEGINNINGS: &[&str] = &[
     "RUBY",
     "RUSTC",
     "RUSTUP_",
+    // Whether systemctl asks at all, over which socket, and which units it sees.
+    "SYSTEMCTL_",
+    "SYSTEMD_",
     "TSAN_",
     "UBSAN_",
     "npm_config_",
@@ -271,7 +278,13 @@ pub(crate) fn is_for_builds(name: &str) -> bool {
         .iter()
         .chain(OF_TOOLCHAINS)
         .any(|part| name.starts_with(part));
-    is_listed || is_of_toolchain || name.to_ascii_lowercase().ends_with("_proxy")
+    is_listed || is_of_toolchain || is_proxy(name)
+}
+
+/// Returns true for the name of a proxy, which gets what a program sends and answers in the place of the server. Operators
+/// have them for good reasons.
+pub(crate) fn is_proxy(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("_proxy")
 }
 
 /// Returns true if a variable of this name can decide what a program runs, loads or believes.

@@ -9,7 +9,7 @@ use crate::{
     base64,
     node::{
         error::SourceError,
-        process::{self, Command, Output, Program, Streams},
+        process::{self, Command, Env, Output, Program, Streams},
     },
     wire::{GoDuration, RunBashScript, Step},
 };
@@ -65,6 +65,7 @@ pub(super) async fn steps(
             }
         };
         let run = process::run(Command {
+            env: Env::WithoutSecrets,
             max_output_bytes: MAX_OUTPUT.saturating_sub(done.output.len()),
             streams: Streams::Combined,
             contained: true,

@@ -1,5 +1,6 @@
-//! A queue for something of which there is only so much. The client that holds the least of it is served first. So a client
-//! that holds none is served next, however many others wait.
+//! A queue for something of which there is only so much. The client that holds the least of it is served first; of those who
+//! hold as little, each has one turn before any of them has a second. So a client waits for other clients, and not for all
+//! that they want.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -44,14 +45,17 @@ struct QueueState {
     held: HashMap<Identity, usize>,
     held_by_group: HashMap<Identity, usize>,
     /// By client; `None` for root and gpud's own user.
-    waiting: HashMap<Option<Holder>, VecDeque<Waiter>>,
-    arrivals: u64,
+    waiting: HashMap<Option<Holder>, ClientQueue>,
+    /// Turns that were given out.
+    turns: u64,
 }
 
+/// What one client waits for.
 #[derive(Debug)]
-struct Waiter {
-    arrival: u64,
-    place: oneshot::Sender<Permit>,
+struct ClientQueue {
+    /// Its place among the clients: the lowest is next. It gets a new one when it begins to wait, and each time it is served.
+    turn: u64,
+    waiters: VecDeque<oneshot::Sender<Permit>>,
 }
 
 /// One of the places of the queue, until it is dropped.
@@ -77,12 +81,15 @@ impl FairQueue {
                 return Some(self.grant(&mut state, holder));
             }
             let (place, permit) = oneshot::channel();
-            state.arrivals += 1;
-            let arrival = state.arrivals;
-            let waiting = state.waiting.entry(holder).or_default();
+            let turn = state.new_turn();
+            let begun = || ClientQueue {
+                turn,
+                waiters: VecDeque::new(),
+            };
+            let ClientQueue { waiters, .. } = state.waiting.entry(holder).or_insert_with(begun);
             // Requests that no longer wait leave nothing behind.
-            waiting.retain(|one| !one.place.is_closed());
-            waiting.push_back(Waiter { arrival, place });
+            waiters.retain(|one| !one.is_closed());
+            waiters.push_back(place);
             permit
         };
         place.await.ok()
@@ -143,11 +150,11 @@ impl QueueState {
 
     /// Takes the next one to be served out of the queue: root and gpud's own user before all, then the client that holds the least.
     fn next(&mut self, quota: Quota) -> Option<(Option<Holder>, oneshot::Sender<Permit>)> {
-        self.waiting.retain(|_, waiting| {
-            while waiting.front().is_some_and(|one| one.place.is_closed()) {
-                waiting.pop_front();
+        self.waiting.retain(|_, ClientQueue { waiters, .. }| {
+            while waiters.front().is_some_and(oneshot::Sender::is_closed) {
+                waiters.pop_front();
             }
-            !waiting.is_empty()
+            !waiters.is_empty()
         });
         let can_be_served = self
             .waiting
@@ -158,11 +165,18 @@ impl QueueState {
                 let by_group = count(&self.held_by_group, holder.group);
                 (by_group, count(&self.held, holder.identity))
             });
-            (held, waiting.front().map(|one| one.arrival))
+            (held, waiting.turn)
         });
         let next = *next?.0;
-        let first = self.waiting.get_mut(&next)?.pop_front()?;
-        Some((next, first.place))
+        let turn = self.new_turn();
+        let queue = self.waiting.get_mut(&next)?;
+        queue.turn = turn;
+        Some((next, queue.waiters.pop_front()?))
+    }
+
+    fn new_turn(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns
     }
 }
 

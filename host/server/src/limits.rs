@@ -42,8 +42,8 @@ pub(super) const PORT: Bounds = Bounds {
     },
     // While one is made, it takes some times its size.
     documents: Quota {
-        all: 4,
-        others: 2,
+        all: 3,
+        others: 1,
         each: 1,
     },
     answers: Quota {

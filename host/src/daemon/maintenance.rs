@@ -12,6 +12,7 @@ use crate::{
     component::Services,
     metrics,
     node::{clock::SET_MS, clock_watch::ClockWatch},
+    store::{PurgeCounts, Store, StoreError},
 };
 
 /// How often metrics are stored, and the inventory of GPUs is looked at.
@@ -42,7 +43,7 @@ async fn keep_gpus(services: Arc<Services>, shutdown: CancellationToken) {
     }
 }
 
-/// Stores metrics once a minute, and removes old rows less often, unless a component has too many.
+/// Stores metrics once a minute, and removes old rows less often, unless a component fills the database.
 async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
     let Some(store) = services.store.clone() else {
         return;
@@ -61,18 +62,30 @@ async fn housekeeping(services: Arc<Services>, shutdown: CancellationToken) {
             tracing::error!("metrics could not be stored: {error}");
         }
         until_purge -= 1;
-        if until_purge > 0 {
+        if until_purge > 0 && !is_full(&store) {
             continue;
         }
         let purge_time = purge_clock.advance(now, began.elapsed());
         until_purge = match store.purge(purge_time).await {
-            Ok(purged) if purged.excess > 0 => 1,
-            Ok(_) => PURGE_ROUNDS,
+            Ok(purged) => rounds_until_next(purged),
             Err(error) => {
                 tracing::error!("old rows could not be removed: {error}");
                 1
             }
         };
+    }
+}
+
+/// Whether the last write found no room: in the database, where a purge makes some, or on the disk.
+fn is_full(store: &Store) -> bool {
+    matches!(store.health(), Some(StoreError::DiskFull(_)))
+}
+
+/// A component that has filled its share goes on filling it: the next purge comes a round later.
+fn rounds_until_next(purged: PurgeCounts) -> u32 {
+    match purged.excess > 0 || purged.heavy > 0 {
+        true => 1,
+        false => PURGE_ROUNDS,
     }
 }
 
@@ -131,5 +144,20 @@ async fn return_to_file(services: Arc<Services>, shutdown: CancellationToken) {
             Ok(false) => {}
             Err(error) => tracing::debug!("the database stays in memory: {error}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_that_fills_the_database_is_looked_at_again_soon() {
+        let none = PurgeCounts::default();
+        let old = PurgeCounts { old: 9, ..none };
+        let excess = PurgeCounts { excess: 1, ..none };
+        let heavy = PurgeCounts { heavy: 1, ..none };
+        let rounds = [none, old, excess, heavy].map(rounds_until_next);
+        assert_eq!(rounds, [PURGE_ROUNDS, PURGE_ROUNDS, 1, 1]);
     }
 }

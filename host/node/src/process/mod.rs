@@ -121,13 +121,14 @@ pub struct Output {
 }
 
 impl Command {
-    /// A command with the daemon's environment but for secrets and what others could use, its working directory, streams
+    /// A command with the [fixed environment](fixed_env) (the daemon's may be that of the user who became root, and many
+    /// programs have variables that make them run another one or say what is not so), the daemon's working directory, streams
     /// apart, 1 MiB of output kept.
     pub fn new(program: Program, deadline: Duration) -> Self {
         Self {
             program,
             stdin: Vec::new(),
-            env: Env::WithoutSecrets,
+            env: Env::Replace(fixed_env()),
             cwd: None,
             deadline,
             max_output_bytes: 1 << 20,

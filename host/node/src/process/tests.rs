@@ -124,12 +124,19 @@ async fn environment_and_folder_are_as_asked() {
     assert_eq!(run(command).await.unwrap().stdout, b"ONLY=this\n");
     let mut command = bash("pwd; echo $LANG $LC_ALL; [ -n \"$PATH\" ] && [ -n \"$HOME\" ]");
     command.cwd = Some(folder.path().to_owned());
-    command.env = Env::Replace(fixed_env());
     let output = run(command).await.unwrap();
     assert_eq!(output.exit_code, Some(0));
     let expected = format!("{}\nC C\n", folder.path().display());
     assert_eq!(output.stdout, expected.as_bytes());
-    let inherited = run(argv(&["/usr/bin/env"])).await.unwrap();
+    let fixed = run(argv(&["/usr/bin/env"])).await.unwrap();
+    let names = fixed.stdout.split(|byte| *byte == b'\n');
+    assert_eq!(
+        names.filter(|line| !line.is_empty()).count(),
+        fixed_env().len()
+    );
+    let mut command = argv(&["/usr/bin/env"]);
+    command.env = Env::WithoutSecrets;
+    let inherited = run(command).await.unwrap();
     // Root's without folders that others can change.
     let own = format!("PATH={}\n", super::search_path().display());
     assert!(String::from_utf8_lossy(&inherited.stdout).contains(&own));

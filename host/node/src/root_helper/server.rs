@@ -33,7 +33,7 @@ use super::{
 use crate::{
     error::SourceError,
     kmsg,
-    process::{self, Command, Env, Program, Streams, find_program, fixed_env},
+    process::{self, Command, Program, Streams, find_program},
 };
 
 /// Most bytes of one output stream.
@@ -220,10 +220,11 @@ async fn program(
     process::check_program(&path).await?;
     let words =
         std::iter::once(OsString::from(path)).chain(arguments.into_iter().map(OsString::from));
-    Ok(Command {
-        env: Env::Replace(fixed_env()),
-        ..bounded(Program::Argv(words.collect()), bounds, PROGRAM_WITHIN)
-    })
+    Ok(bounded(
+        Program::Argv(words.collect()),
+        bounds,
+        PROGRAM_WITHIN,
+    ))
 }
 
 fn script_command(

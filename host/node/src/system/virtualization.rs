@@ -6,7 +6,7 @@ use tracing::warn;
 
 use crate::{
     error::SourceError,
-    process::{self, Command, Env, Program},
+    process::{self, Command, Program},
 };
 
 /// Limit for each question.
@@ -44,7 +44,6 @@ async fn ask(arguments: &[&str]) -> String {
     let words = ["systemd-detect-virt"].iter().chain(arguments);
     let argv = words.map(std::convert::Into::into).collect();
     let mut command = Command::new(Program::Argv(argv), DEADLINE);
-    command.env = Env::Replace(process::fixed_env());
     command.max_output_bytes = 256;
     match process::run(command).await {
         // It exits with 1 when the answer is `none`.

@@ -6,7 +6,8 @@ use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Component, Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    process,
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use rustix::fs::FileType;
@@ -35,6 +36,17 @@ const NO_HOME: &str = "/";
 /// The variables that name trusted certificates: a file, and folders.
 const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 const CERTIFICATE_FOLDERS: &str = "SSL_CERT_DIR";
+
+/// Whether init started this process.
+static IS_STARTED_BY_INIT: OnceLock<bool> = OnceLock::new();
+
+/// Notes who started this process: init, as a service manager or in a container, has the operator's environment. To be
+/// called first, since init also takes the place of a parent that has ended.
+pub fn note_parent() {
+    let is_init = |id: u32| id == 1;
+    let _ = IS_STARTED_BY_INIT
+        .set(is_init(process::id()) || is_init(std::os::unix::process::parent_id()));
+}
 
 /// Folders and variables that the log has named.
 static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -118,7 +130,8 @@ pub(super) fn left_out(names: &[String]) -> String {
 /// The change to a variable: `None` if there is none, `Some(None)` if it is left out.
 pub(super) fn change(name: &OsStr, value: &OsStr, opener: Opener) -> Option<Option<OsString>> {
     let text = name.to_string_lossy();
-    if variables::is_code(&text) {
+    let is_from_operator = IS_STARTED_BY_INIT.get().copied().unwrap_or_default();
+    if variables::is_code(&text) || (variables::is_proxy(&text) && !is_from_operator) {
         return Some(None);
     }
     // `PATH` has a rule of its own: see `search_path`.

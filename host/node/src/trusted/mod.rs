@@ -47,7 +47,7 @@ use rustix::{
 pub use append::{append, append_shared};
 pub use build_environment::{BuildEnvironment, build_environment};
 pub use chown::{chown_file, chown_folder};
-pub use environment::{check_certificates, inherited, search_path, temporary_folder};
+pub use environment::{check_certificates, inherited, note_parent, search_path, temporary_folder};
 pub use error::{Refusal, TrustError, TrustProblem};
 pub use inputs::input;
 pub use make::{make_file, make_folder, open_mode};

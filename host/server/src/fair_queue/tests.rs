@@ -74,6 +74,35 @@ async fn who_holds_none_is_served_before_all_who_came_earlier() {
     assert_eq!(order.recv().await.unwrap().0, user(2));
 }
 
+/// With one place, nobody holds any when it becomes free: what each has had before decides.
+#[tokio::test]
+async fn each_has_a_turn_before_anybody_has_a_second() {
+    let one_place = Quota {
+        all: 1,
+        others: 1,
+        each: 1,
+    };
+    let queue = Arc::new(FairQueue::new(one_place));
+    let held = take(&queue, user(1), 1);
+    let (served, mut order) = tokio::sync::mpsc::unbounded_channel();
+    // The last one comes when the others have queued up.
+    for uid in [1, 1, 1, 1, 2, 2, 2, 2, 3] {
+        let (queue, served) = (Arc::clone(&queue), served.clone());
+        tokio::spawn(async move {
+            let permit = queue.take(user(uid)).await;
+            served.send((uid, permit)).unwrap();
+        });
+        tokio::task::yield_now().await;
+    }
+    drop(held);
+    let mut uids = Vec::new();
+    for _ in 0..9 {
+        let (uid, _permit) = order.recv().await.unwrap();
+        uids.push(uid);
+    }
+    assert_eq!(uids, [1, 2, 3, 1, 2, 1, 2, 1, 2]);
+}
+
 #[tokio::test]
 async fn many_users_of_one_person_count_together() {
     let queue = Arc::new(FairQueue::new(SMALL));
@@ -113,7 +142,7 @@ async fn who_stops_waiting_leaves_nothing_behind() {
             .lock()
             .waiting
             .get(&user(1))
-            .is_none_or(|waiting| waiting.len() <= 1)
+            .is_none_or(|waiting| waiting.waiters.len() <= 1)
     );
     drop(held);
     assert_eq!(queue.free(), 8);

@@ -1,6 +1,9 @@
 //! `gpud pack list`: what is installed, and whether all of it is still as its vendor signed it.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
@@ -10,11 +13,13 @@ use crate::{
         exit::Exit,
         terminal::{Terminal, printable, shown},
     },
+    node::trusted::Opener,
     pack::{
         PackRefusal,
         installed::{Packs, Record},
         integrity::InstalledPack,
     },
+    plugins::file,
 };
 
 /// One spec in the folder of packs.
@@ -54,16 +59,26 @@ fn rows(packs: &Packs) -> Result<Vec<PackRow>, PackRefusal> {
     let specs = packs
         .specs()
         .map_err(|error| PackRefusal(error.to_string()))?;
-    let row = |spec: &std::path::PathBuf| {
+    let row = |spec: &PathBuf| {
         let record = packs.record(spec);
         let damage = match (&record, InstalledPack::verify(packs, spec)) {
             (Err(_), _) => Vec::new(),
-            (Ok(_), Ok(pack)) => pack.damage(),
+            (Ok(_), Ok(pack)) => damage(&pack, spec),
             (Ok(_), Err(PackRefusal(why))) => vec![why],
         };
         PackRow { record, damage }
     };
     Ok(specs.iter().map(row).collect())
+}
+
+/// Why the daemon would not run a pack as it is: files that differ from what was signed, and a spec that was edited.
+fn damage(pack: &InstalledPack, spec: &Path) -> Vec<String> {
+    let edited = match file::read(spec, Opener::of_command()) {
+        Ok(file) => pack.check_entries(&file.plugins).err(),
+        Err(why) => Some(PackRefusal(why)),
+    };
+    let edited = edited.map(|PackRefusal(why)| why);
+    pack.damage().into_iter().chain(edited).collect()
 }
 
 impl PackRow {

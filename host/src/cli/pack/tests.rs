@@ -247,6 +247,16 @@ async fn the_list_names_the_damaged_pack_and_file_and_shows_the_others() {
         json: false,
     };
     done(list.clone()).await;
+    let spec = home.join("data/packs/acme.yaml");
+    let installed = std::fs::read_to_string(&spec).unwrap();
+    // The entry, and not the record before it.
+    let edited = installed.replace(": \"acme-memory\"", ": \"acme-other\"");
+    std::fs::write(&spec, edited).unwrap();
+    let exit = pack(&list, Terminal::PLAIN).await.unwrap();
+    assert_eq!(exit.code, 1);
+    let why = "its entries are not those of the signed";
+    assert!(exit.stdout.contains(why), "{}", exit.stdout);
+    std::fs::write(&spec, installed).unwrap();
     let versions = std::fs::read_dir(home.join("data/packs/acme")).unwrap();
     let version = versions.flatten().next().unwrap().path();
     std::fs::write(version.join("plugins/memory.wasm"), "text").unwrap();

@@ -20,7 +20,7 @@ use crate::{
     },
     node::{
         error::SourceError,
-        process::{self, Command, Program},
+        process::{self, Command, Env, Program},
     },
     service::presence::{self, DaemonPresence},
 };
@@ -136,7 +136,12 @@ fn is_run_by_systemd(state: Result<UnitState, SystemctlError>) -> Result<bool, S
 
 async fn run(command: &str) -> Result<(), String> {
     let argv = ["/bin/sh", "-c", command].map(OsString::from);
-    let output = process::run(Command::new(Program::Argv(argv.into()), RESTART))
+    // It is the operator's own command.
+    let by_shell = Command {
+        env: Env::WithoutSecrets,
+        ..Command::new(Program::Argv(argv.into()), RESTART)
+    };
+    let output = process::run(by_shell)
         .await
         .map_err(|error| error.to_string())?;
     match output.exit_code {
