@@ -49,11 +49,24 @@ pub fn is_listed(name: &str, arguments: &[String]) -> bool {
     })
 }
 
-/// Returns whether this is the path of a device directly in `/dev`, by a plain name.
+/// Returns whether this is the path of an NVMe, SCSI or SATA disk, by the kernel's name. Opening another device can do
+/// something: a watchdog restarts the machine.
 fn is_disk(path: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    path.strip_prefix(DEVICES)
-        .is_some_and(|name| !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(plain))
+    let Some(name) = path.strip_prefix(DEVICES) else {
+        return false;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_disk_name = match (name.strip_prefix("nvme"), name.strip_prefix("sd")) {
+        (Some(controller), _) => match controller.split_once('n') {
+            Some((controller, namespace)) => is_number(controller) && is_number(namespace),
+            None => is_number(controller),
+        },
+        (None, Some(letters)) => {
+            !letters.is_empty() && letters.bytes().all(|byte| byte.is_ascii_lowercase())
+        }
+        (None, None) => false,
+    };
+    is_disk_name && name.len() <= MAX_NAME
 }
 
 #[cfg(test)]
@@ -70,6 +83,15 @@ mod tests {
                 false,
             ),
             ("nvme smart-log --output-format=json /dev/", false),
+            ("nvme smart-log --output-format=json /dev/watchdog", false),
+            ("nvme smart-log --output-format=json /dev/nvme", false),
+            (
+                "nvme smart-log --output-format=json /dev/nvme-fabrics",
+                false,
+            ),
+            ("nvme smart-log --output-format=json /dev/nvme0n", false),
+            ("nvme smart-log --output-format=json /dev/sd", false),
+            ("nvme smart-log --output-format=json /dev/sda/x", false),
             ("nvme smart-log --output-format=json /dev/disk/by-id", false),
             ("nvme smart-log --output-format=json -V", false),
             ("nvme smart-log --output-format=json ‹disk›", false),
