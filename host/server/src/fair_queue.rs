@@ -1,15 +1,21 @@
 //! A queue for something of which there is only so much. The client that holds the least of it is served first; of those who
-//! hold as little, each has one turn before any of them has a second. So a client waits for other clients, and not for all
-//! that they want.
+//! hold as little, the one that has had it for the least time (start-time fair queueing). So a client that wants little hardly
+//! waits for those who want much, however many they are.
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 
 use super::peer::Identity;
+
+/// Milliseconds: of those who have had the queue as long, the one who came first is served first.
+const STEP: u128 = 50;
+/// Most clients of which it is known how long they have had the queue.
+const MAX_KNOWN: usize = 4096;
 
 /// The bounds of one resource.
 #[derive(Debug, Clone, Copy)]
@@ -46,15 +52,20 @@ struct QueueState {
     held_by_group: HashMap<Identity, usize>,
     /// By client; `None` for root and gpud's own user.
     waiting: HashMap<Option<Holder>, ClientQueue>,
-    /// Turns that were given out.
-    turns: u64,
+    arrivals: u64,
+    /// How much of the queue's time a client would have had if all had had as much.
+    fair_time: Duration,
+    /// The same for those who have had more.
+    had: HashMap<Identity, Duration>,
 }
 
 /// What one client waits for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ClientQueue {
-    /// Its place among the clients: the lowest is next. It gets a new one when it begins to wait, and each time it is served.
-    turn: u64,
+    /// When it began to wait, among the clients.
+    arrival: u64,
+    /// At least this counts as its time: who comes late has no claim to what others had before.
+    from: Duration,
     waiters: VecDeque<oneshot::Sender<Permit>>,
 }
 
@@ -63,6 +74,9 @@ struct ClientQueue {
 pub(super) struct Permit {
     queue: Arc<FairQueue>,
     holder: Option<Holder>,
+    /// What its client has had before.
+    from: Duration,
+    since: Instant,
 }
 
 impl FairQueue {
@@ -81,15 +95,15 @@ impl FairQueue {
                 return Some(self.grant(&mut state, holder));
             }
             let (place, permit) = oneshot::channel();
-            let turn = state.new_turn();
-            let begun = || ClientQueue {
-                turn,
-                waiters: VecDeque::new(),
-            };
-            let ClientQueue { waiters, .. } = state.waiting.entry(holder).or_insert_with(begun);
+            state.arrivals += 1;
+            let (arrival, from) = (state.arrivals, state.fair_time);
+            let queue = state.waiting.entry(holder).or_default();
             // Requests that no longer wait leave nothing behind.
-            waiters.retain(|one| !one.is_closed());
-            waiters.push_back(place);
+            queue.waiters.retain(|one| !one.is_closed());
+            if queue.waiters.is_empty() {
+                (queue.arrival, queue.from) = (arrival, from);
+            }
+            queue.waiters.push_back(place);
             permit
         };
         place.await.ok()
@@ -111,18 +125,21 @@ impl FairQueue {
         Permit {
             queue: Arc::clone(self),
             holder,
+            from: state.begin(holder),
+            since: Instant::now(),
         }
     }
 
-    fn release(self: &Arc<Self>, holder: Option<Holder>) {
+    fn release(self: &Arc<Self>, permit: &Permit) {
         let mut served = Vec::new();
         {
             let mut state = self.lock();
             state.all = state.all.saturating_sub(1);
-            if let Some(holder) = holder {
+            if let Some(holder) = permit.holder {
                 state.others = state.others.saturating_sub(1);
                 count_down(&mut state.held, holder.identity);
                 count_down(&mut state.held_by_group, holder.group);
+                state.charge(holder, permit.from, permit.since.elapsed());
             }
             while let Some((next, place)) = state.next(self.quota) {
                 served.push((place, self.grant(&mut state, next)));
@@ -165,18 +182,40 @@ impl QueueState {
                 let by_group = count(&self.held_by_group, holder.group);
                 (by_group, count(&self.held, holder.identity))
             });
-            (held, waiting.turn)
+            let had = holder.and_then(|holder| self.had.get(&holder.group));
+            let had = had.map_or(waiting.from, |had| waiting.from.max(*had));
+            (held, had.as_millis() / STEP, waiting.arrival)
         });
         let next = *next?.0;
-        let turn = self.new_turn();
-        let queue = self.waiting.get_mut(&next)?;
-        queue.turn = turn;
-        Some((next, queue.waiters.pop_front()?))
+        let first = self.waiting.get_mut(&next)?.waiters.pop_front()?;
+        Some((next, first))
     }
 
-    fn new_turn(&mut self) -> u64 {
-        self.turns += 1;
-        self.turns
+    /// Returns what a client has had that is served now, which moves the fair time on.
+    fn begin(&mut self, holder: Option<Holder>) -> Duration {
+        let Some(holder) = holder else {
+            return Duration::ZERO;
+        };
+        let waited_from = self.waiting.get(&Some(holder)).map(|waiting| waiting.from);
+        let had = self.had.get(&holder.group).copied().unwrap_or_default();
+        let from = had.max(waited_from.unwrap_or(self.fair_time));
+        self.fair_time = self.fair_time.max(from);
+        from
+    }
+
+    /// Notes how long a client that had this much before was served.
+    fn charge(&mut self, holder: Holder, from: Duration, time: Duration) {
+        let had = self.had.entry(holder.group).or_default();
+        *had = from.max(*had) + time;
+        if self.had.len() > MAX_KNOWN {
+            let fair_time = self.fair_time;
+            self.had.retain(|_, had| *had > fair_time);
+        }
+        let have_all_had_theirs = self.others == 0 && self.waiting.is_empty();
+        if have_all_had_theirs || self.had.len() > MAX_KNOWN {
+            self.fair_time = Duration::ZERO;
+            self.had.clear();
+        }
     }
 }
 
@@ -195,7 +234,7 @@ fn count_down(counts: &mut HashMap<Identity, usize>, of: Identity) {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.queue.release(self.holder);
+        self.queue.release(self);
     }
 }
 

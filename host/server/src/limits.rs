@@ -150,7 +150,7 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             }
             false => (None, request),
         };
-        // Before the turn, which others need while this one waits; and until the answer has its place.
+        // Before the turn, which others need while this one waits.
         let document = match route.is_some_and(Route::is_large) {
             true => {
                 let document = async {
@@ -178,7 +178,8 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             return Err(gone());
         }
         let response = next.run(request).await;
-        drop(place);
+        // Others need the document's place while this answer waits for its own, which has a bound.
+        drop((place, document));
         let response = match answers::place_size(&response) {
             Some(size) => {
                 let place = async {
@@ -191,7 +192,7 @@ pub(super) async fn bound(State(app): State<App>, request: Request, next: Next) 
             }
             None => response,
         };
-        drop((turn, document));
+        drop(turn);
         Ok::<_, ApiError>(response)
     };
     bounded.await.unwrap_or_else(ApiError::into_response)

@@ -75,32 +75,68 @@ async fn who_holds_none_is_served_before_all_who_came_earlier() {
 }
 
 /// With one place, nobody holds any when it becomes free: what each has had before decides.
-#[tokio::test]
-async fn each_has_a_turn_before_anybody_has_a_second() {
+#[tokio::test(start_paused = true)]
+async fn who_wants_little_does_not_wait_for_all_who_want_much() {
     let one_place = Quota {
         all: 1,
         others: 1,
         each: 1,
     };
     let queue = Arc::new(FairQueue::new(one_place));
-    let held = take(&queue, user(1), 1);
     let (served, mut order) = tokio::sync::mpsc::unbounded_channel();
-    // The last one comes when the others have queued up.
-    for uid in [1, 1, 1, 1, 2, 2, 2, 2, 3] {
-        let (queue, served) = (Arc::clone(&queue), served.clone());
-        tokio::spawn(async move {
-            let permit = queue.take(user(uid)).await;
-            served.send((uid, permit)).unwrap();
-        });
+    let wait = |uid: u32, count: usize| {
+        for _ in 0..count {
+            let (queue, served) = (Arc::clone(&queue), served.clone());
+            tokio::spawn(async move {
+                let permit = queue.take(user(uid)).await;
+                served.send((uid, permit)).unwrap();
+            });
+        }
+    };
+    let mut next = async |time: u64| {
+        let (uid, _permit) = order.recv().await.unwrap();
+        tokio::time::advance(Duration::from_millis(time)).await;
+        uid
+    };
+    for uid in 1..=4 {
+        wait(uid, 20);
         tokio::task::yield_now().await;
     }
-    drop(held);
-    let mut uids = Vec::new();
-    for _ in 0..9 {
-        let (uid, _permit) = order.recv().await.unwrap();
-        uids.push(uid);
+    let first = [
+        next(2000).await,
+        next(2100).await,
+        next(2200).await,
+        next(2300).await,
+    ];
+    assert_eq!(
+        first,
+        [1, 2, 3, 4],
+        "each has a turn before anybody has a second"
+    );
+    // Somebody else comes again and again while the others queue up.
+    wait(5, 1);
+    tokio::task::yield_now().await;
+    assert_eq!(next(2000).await, 1, "chosen before");
+    for _ in 0..5 {
+        assert_eq!(next(10).await, 5);
+        wait(5, 1);
+        tokio::task::yield_now().await;
+        assert_ne!(next(2000).await, 5, "chosen before");
     }
-    assert_eq!(uids, [1, 2, 3, 1, 2, 1, 2, 1, 2]);
+}
+
+#[tokio::test]
+async fn of_the_time_of_those_who_have_gone_nothing_is_kept() {
+    let queue = Arc::new(FairQueue::new(SMALL));
+    drop(take(&queue, user(1), 3));
+    assert!(queue.lock().had.is_empty());
+    let held = take(&queue, user(0), 1);
+    for uid in 1..10_000 {
+        drop(take(&queue, user(uid), 1));
+    }
+    assert!(queue.lock().had.len() <= MAX_KNOWN);
+    drop(held);
+    assert!(queue.lock().had.is_empty());
 }
 
 #[tokio::test]

@@ -277,6 +277,41 @@ async fn large_answers_that_nobody_reads_keep_further_ones_waiting() {
     assert!(length.to_str().unwrap().parse::<usize>().unwrap() > 200 * 1024);
 }
 
+/// One large answer is made at a time. Once it is made, it keeps nobody from theirs.
+#[tokio::test]
+async fn a_large_answer_that_waits_for_room_lets_others_be_made() {
+    let mut app = app(Arc::new(Fake {
+        large: true,
+        ..Fake::default()
+    }));
+    let one_place = Quota {
+        all: 1,
+        others: 1,
+        each: 1,
+    };
+    let bounds = Bounds {
+        documents: one_place,
+        answers: one_place,
+        ..limits::PORT
+    };
+    app.shares = Arc::new(Shares::new(bounds));
+    let router = router(app);
+    let ask = |uri: &'static str| {
+        let request = Request::get(uri).body(Body::empty()).unwrap();
+        router.clone().oneshot(request)
+    };
+    let large = "/v1/events?startTime=1741000000";
+    let unread = ask(large).await.unwrap();
+    assert_eq!(unread.status(), 200);
+    let mut waiting = std::pin::pin!(ask(large));
+    let short = Duration::from_millis(200);
+    assert!(tokio::time::timeout(short, &mut waiting).await.is_err());
+    let other = ask("/v1/history").await.unwrap();
+    assert_eq!(other.status(), 200);
+    drop(unread);
+    assert_eq!(waiting.await.unwrap().status(), 200);
+}
+
 #[tokio::test]
 async fn a_history_is_asked_for_as_it_is_wanted() {
     use crate::store::{Cursor, EntryId, TimelineRead};
