@@ -12,7 +12,7 @@ use tokio::{sync::oneshot, time::Instant};
 
 use super::peer::Identity;
 
-/// Milliseconds: of those who have had the queue as long, the one who came first is served first.
+/// Milliseconds: of those who have had the queue as long, the client that came first is served first.
 const STEP: u128 = 50;
 /// Most clients of which it is known how long they have had the queue.
 const MAX_KNOWN: usize = 4096;
@@ -64,7 +64,7 @@ struct QueueState {
 struct ClientQueue {
     /// When it began to wait, among the clients.
     arrival: u64,
-    /// At least this counts as its time: who comes late has no claim to what others had before.
+    /// At least this counts as its time: a client that comes late has no claim to what others had before.
     from: Duration,
     waiters: VecDeque<oneshot::Sender<Permit>>,
 }
