@@ -203,9 +203,14 @@ check_signature() {
     say "the signature is by the key in $key"
 }
 
+# Versions in lines, the latest last: 1.0.0-rc1 comes before 1.0.0, as sort orders a tilde.
+by_version() {
+    sed 's/-/~/' | sort -V | sed 's/~/-/'
+}
+
 # The archives in SHA256SUMS for this machine, the latest last.
 archives() {
-    sed -n "s/^[0-9a-f]\{64\}  gpud-\([0-9][0-9A-Za-z.+-]*\)-$target\.tar\.gz\$/\1/p" "$work/SHA256SUMS" | sort -V
+    sed -n "s/^[0-9a-f]\{64\}  gpud-\([0-9][0-9A-Za-z.+-]*\)-$target\.tar\.gz\$/\1/p" "$work/SHA256SUMS" | by_version
 }
 
 # Who can take newer files away from the place of the releases brings old faults back, and their signatures are good: only
@@ -216,7 +221,7 @@ refuse_older() {
     *) return 0 ;;
     esac
     installed=${installed%% *}
-    latest=$(printf '%s\n' "$installed" "$version" | sort -V | tail -n 1)
+    latest=$(printf '%s\n' "$installed" "$version" | by_version | tail -n 1)
     [ "$latest" = "$version" ] ||
         fail "gpud $installed is installed, and the latest of $from is $version; --version $version installs it; nothing was installed"
 }

@@ -85,6 +85,12 @@ cp -- "$script" "$one/install.sh"
 release "$work/earlier" 0.1.0
 check says "gpud 0.9.0 is installed, and the latest of $work/earlier is 0.1.0" install_gpud --from "$work/earlier"
 check test "$(version)" = "gpud version 0.9.0"
+# A release is later than what was given out before it to be tried.
+release "$work/tried" 0.9.0-rc1
+check says "gpud 0.9.0 is installed, and the latest of $work/tried is 0.9.0-rc1" install_gpud --from "$work/tried"
+release "$work/tried" 0.9.0
+check install_gpud --from "$work/tried"
+check test "$(version)" = "gpud version 0.9.0"
 check sh "$one/install.sh" --root "$root" --version 0.1.0 >/dev/null
 check test "$(version)" = "gpud version 0.1.0"
 

@@ -41,7 +41,7 @@ fn entry(kind: Kind) -> &'static Entry {
         Kind::NvmeRemoved => &patterns::NVME_REMOVED,
         Kind::FilesystemError => &patterns::FILESYSTEM_ERROR,
         Kind::FilesystemShutDown => &patterns::FILESYSTEM_SHUT_DOWN,
-        Kind::FilesystemImage => &patterns::FILESYSTEM_IMAGE_ERROR,
+        Kind::Image => &patterns::FILESYSTEM_IMAGE_ERROR,
         Kind::RaidMember => &patterns::RAID_MEMBER_FAILED,
         Kind::RaidFailed => &patterns::RAID_ARRAY_FAILED,
     }

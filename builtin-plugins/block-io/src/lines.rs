@@ -74,8 +74,8 @@ pub enum Kind {
     FilesystemError,
     /// A filesystem takes no more requests, or no more writes.
     FilesystemShutDown,
-    /// Either, of a filesystem in a file.
-    FilesystemImage,
+    /// Any of these, and failed requests, of an image in a file.
+    Image,
     /// An array goes on without one of its disks.
     RaidMember,
     /// An array lost more disks than it can do without.
@@ -99,6 +99,13 @@ fn is_removable(device: &str) -> bool {
             .strip_prefix(kind)
             .is_some_and(|number| !number.is_empty() && count_digits(number) == number.len())
     })
+}
+
+/// Images in files. What is wrong with one says nothing of the machine's disks, and users may mount their own.
+fn is_image(device: &str) -> bool {
+    device
+        .strip_prefix("loop")
+        .is_some_and(|number| count_digits(number) > 0)
 }
 
 /// Functions of the kernel that named themselves before the words of [`request`]. No other word is taken: `input: ` stands
@@ -142,6 +149,10 @@ fn request(line: &str) -> Option<MatchedLine<'_>> {
         | "device offline" => Kind::Io,
         // `operation not supported`, `nonblocking retry`, zones, reservations …: no fault of the disk.
         _ => return None,
+    };
+    let kind = match is_image(device) {
+        true => Kind::Image,
+        false => kind,
     };
     Some(MatchedLine {
         kind,

@@ -223,7 +223,7 @@ pub const FILESYSTEM_SHUT_DOWN: Entry = Entry {
     verdict: Some(EventVerdict { unhealthy: true, at_least: 1, window_seconds: 1_209_600, reboot_clears: true, ended_by: &[] }),
 };
 
-/// A filesystem that is mounted from a file (a loop device) found an error or shut down: the file is damaged, or the filesystem that holds it, which reports its own error.
+/// A filesystem that is mounted from a file (a loop device) found an error or shut down, or a request to the file failed: the file is damaged or was shortened, or the filesystem that holds it reports its own error.
 pub const FILESYSTEM_IMAGE_ERROR: Entry = Entry {
     name: "filesystem_image_error",
     severity: Info,

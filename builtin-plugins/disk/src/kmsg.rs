@@ -79,8 +79,12 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
     Some(event.merged_by(entry.message, MERGE_SECONDS))
 }
 
-/// The failure that a kernel line reports. All are matched from the beginning of the line.
+/// The failure that a kernel line reports. All are matched from the beginning of the line. What happens to an image in
+/// a file (`loop0`), a floppy or an optical drive is none: users may mount their own, and break them.
 pub fn find(line: &str) -> Option<&'static FailurePattern> {
+    if device(line).is_some_and(|device| !is_disk(device)) {
+        return None;
+    }
     let by_process = begins_with_process(line);
     FAILURES.iter().find(|failure| {
         let names_process = failure.entry.name == patterns::BEYOND_END_OF_DEVICE.name;
@@ -103,6 +107,20 @@ fn after_nvme(line: &str) -> Option<&str> {
     rest.get(digits(rest)?..)?.strip_prefix(": ")
 }
 
+/// The device that a line names, where one of [`FAILURES`] names it.
+fn device(line: &str) -> Option<&str> {
+    // First, since this line begins with what a user calls a process. Linux names the device in the second line of the
+    // same message (from 5.13 on) or in a message of its own.
+    if let Some((_, rest)) = line.split_once("attempt to access beyond end of device") {
+        return rest.strip_prefix(r"\x0a");
+    }
+    if let Some(rest) = line.strip_prefix("Buffer I/O error on dev") {
+        return rest.strip_prefix("ice ").or_else(|| rest.strip_prefix(' '));
+    }
+    let (who, _) = line.split_once("): ")?;
+    who.split_once(" (").map(|(_, device)| device)
+}
+
 /// `EXT4-fs (‹device›): ‹phrase›`, also of other filesystems that print like it, or the phrase alone.
 fn of_filesystem(line: &str, phrase: &str) -> bool {
     let text = line.split_once("): ").and_then(|(who, text)| {
@@ -122,11 +140,10 @@ fn beyond_end(line: &str) -> bool {
 }
 
 /// `Buffer I/O error on dev ‹name›, logical block ‹n›` (`fs/buffer.c`, `buffer_io_error`), and ext4's own
-/// `Buffer I/O error on device ‹name›, …` (`fs/ext4/page-io.c`, `buffer_io_error`), which GPUd does not read: that one is
-/// believed of disks alone, not of images in files (`loop0`), floppies and optical drives.
+/// `Buffer I/O error on device ‹name›, …` (`fs/ext4/page-io.c`, `buffer_io_error`), which GPUd does not read.
 fn buffer_io_error(line: &str) -> bool {
-    names_block(line, "Buffer I/O error on dev ", |_| true)
-        || names_block(line, "Buffer I/O error on device ", is_disk)
+    names_block(line, "Buffer I/O error on dev ")
+        || names_block(line, "Buffer I/O error on device ")
 }
 
 fn is_disk(device: &str) -> bool {
@@ -137,15 +154,17 @@ fn is_disk(device: &str) -> bool {
     })
 }
 
-/// `‹phrase›‹name›, logical block ‹n›`, with a name that is wanted.
-fn names_block(line: &str, phrase: &str, is_wanted: fn(&str) -> bool) -> bool {
+/// `‹phrase›‹name›, logical block ‹n›`.
+fn names_block(line: &str, phrase: &str) -> bool {
     let device_and_block = line
         .strip_prefix(phrase)
         .and_then(|rest| rest.split_once(' '));
     device_and_block.is_some_and(|(device, rest)| {
         let block = rest.strip_prefix("logical block ").and_then(digits);
-        let name = device.strip_suffix(',').filter(|name| !name.is_empty());
-        name.is_some_and(is_wanted) && block.is_some()
+        let is_named = device
+            .strip_suffix(',')
+            .is_some_and(|name| !name.is_empty());
+        is_named && block.is_some()
     })
 }
 
@@ -216,6 +235,32 @@ mod tests {
             ),
             ("Buffer I/O error on device loop1, logical block 164368", ""),
             ("Buffer I/O error on device sr0, logical block 1", ""),
+            (
+                "Buffer I/O error on dev loop0, logical block 0, async page read",
+                "",
+            ),
+            (
+                "Buffer I/O error on dev loop0p1, logical block 0, async page read",
+                "",
+            ),
+            (
+                "Buffer I/O error on dev fd0, logical block 0, async page read",
+                "",
+            ),
+            ("EXT4-fs (loop0): Remounting filesystem read-only", ""),
+            ("EXT4-fs (loop12): I/O error while writing superblock", ""),
+            (
+                r"cat: attempt to access beyond end of device\x0aloop0: rw=524288, sector=128, nr_sectors = 256 limit=128",
+                "",
+            ),
+            (
+                r"x (loop0): attempt to access beyond end of device\x0asda1: rw=524288, sector=128, nr_sectors = 256 limit=128",
+                "beyond_end_of_device",
+            ),
+            (
+                r"fio: attempt to access beyond end of device\x0asda1: rw=524288, sector=128, nr_sectors = 256 limit=128",
+                "beyond_end_of_device",
+            ),
             ("Buffer I/O error on device sdb, block 1", ""),
             ("EXT4-fs error (device sda1): ext4_find_entry:1455", ""),
         ];

@@ -89,7 +89,7 @@ pub(super) async fn store(
         events: losses.iter().map(Loss::event).collect(),
         ..Commit::default()
     };
-    match outage::commit_when_possible(services, OWN_TROUBLE, found, ended).await {
+    match outage::commit_when_possible(services, OWN_TROUBLE, found, || {}, ended).await {
         Ok(stored) => stored.is_some(),
         Err(error) => {
             tracing::error!("a loss of kernel messages could not be stored: {error}");

@@ -12,6 +12,7 @@ pub(super) const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Commits, trying for as long as the database cannot be written. `None`: `ended` came first, and nothing was stored.
+/// While events wait, the component reads them as if they were stored; `changed` is called when that begins and ends.
 ///
 /// # Errors
 /// Failures that another try does not resolve.
@@ -19,6 +20,7 @@ pub(super) async fn commit_when_possible(
     services: &Services,
     component: &str,
     found: Commit,
+    changed: impl Fn(),
     ended: impl Future<Output = ()>,
 ) -> Result<Option<Vec<Inserted>>, StoreError> {
     let Some(store) = &services.store else {
@@ -29,6 +31,7 @@ pub(super) async fn commit_when_possible(
     }
     let mut ended = std::pin::pin!(ended);
     let mut wait = FIRST_WAIT;
+    let mut shown = None;
     loop {
         // What was found earlier is stored first.
         let stored = match commit::save_unsaved(services, component).await {
@@ -39,7 +42,16 @@ pub(super) async fn commit_when_possible(
             Err(error) if error.is_outage() => {
                 tracing::debug!(component, "waiting for the database: {error}");
             }
-            stored => return stored.map(Some),
+            stored => {
+                if shown.take().is_some() {
+                    changed();
+                }
+                return stored.map(Some);
+            }
+        }
+        if shown.is_none() {
+            shown = Some(store.show_waiting(component, found.events.clone()));
+            changed();
         }
         tokio::select! {
             () = &mut ended => return Ok(None),

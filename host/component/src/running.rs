@@ -19,6 +19,10 @@ use crate::{
 /// Events that are later than the clock by at most this many milliseconds stay: they occurred while set-healthy ran.
 const EVENTS_AHEAD: UnixMillis = 1_000;
 
+/// The problem of a component whose events cannot be stored.
+const KERNEL_MESSAGES_WAIT: &str =
+    "kernel messages wait, because the database cannot be written (see the component os)";
+
 impl Component {
     /// Runs a check after the one that is under way, if any. Stores its events and metrics, and returns the verdicts; without
     /// a checker those of [`Self::states`].
@@ -87,7 +91,7 @@ impl Component {
         {
             report.states = self.without_kernel_log(report.states, &problem);
         }
-        report.states = self.with_trouble(report.states);
+        report.states = self.with_trouble(services, report.states);
         report
     }
 
@@ -99,8 +103,18 @@ impl Component {
         }
     }
 
-    /// Returns the states, with the part of the configuration that is not used in `error`.
-    fn with_trouble(&self, states: Vec<HealthState>) -> Vec<HealthState> {
+    /// Returns the states, with the part of the configuration that is not used in `error`. None of them is healthy while
+    /// kernel messages wait: what follows those that the component knows is not examined.
+    fn with_trouble(&self, services: &Services, states: Vec<HealthState>) -> Vec<HealthState> {
+        let waits = self.kmsg_watcher().is_some()
+            && services
+                .store
+                .as_ref()
+                .is_some_and(|store| store.has_waiting(&self.name));
+        let states = match waits {
+            true => failure::unknown(states, KERNEL_MESSAGES_WAIT),
+            false => states,
+        };
         match self.misconfigured.get() {
             Some(problem) => failure::with_error(states, problem),
             None => states,
@@ -250,7 +264,7 @@ impl Component {
         } else {
             states
         };
-        let states = self.with_trouble(states);
+        let states = self.with_trouble(services, states);
         let judged = Latest {
             supported,
             states,

@@ -103,10 +103,21 @@ impl Store {
     /// Events of a component whose second is later than the second of `since`, newest second first and within a second
     /// the later insert first; at most `limit`, and at most 32 MiB of text. Where there are more than `limit`, the newest
     /// half of them is whatever came last; in the other half, older Critical and Fatal events come before lesser ones.
+    /// [Those that wait to be written](Store::show_waiting) are among them.
     ///
     /// # Errors
     /// Any failure to read.
     pub async fn events(
+        &self,
+        component: &str,
+        since: UnixMillis,
+        limit: Option<u32>,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        let stored = self.stored_events(component, since, limit).await?;
+        Ok(self.inner.waiting.add_to(stored, component, since, limit))
+    }
+
+    async fn stored_events(
         &self,
         component: &str,
         since: UnixMillis,

@@ -101,6 +101,13 @@ impl HealthCell {
         }
     }
 
+    pub(super) fn is_full(&self) -> bool {
+        matches!(
+            self.get().map(|outage| outage.error),
+            Some(StoreError::DiskFull(_))
+        )
+    }
+
     pub(super) fn is_corrupt(&self) -> bool {
         matches!(
             self.get().map(|outage| outage.error),

@@ -44,6 +44,7 @@ mod samples;
 mod schema;
 mod timeline;
 mod values;
+mod waiting_events;
 mod writer;
 
 #[cfg(test)]
@@ -62,6 +63,7 @@ use counters::{Counters, Kind};
 use fallback::Fallback;
 use health::HealthCell;
 use reader::Readers;
+use waiting_events::Waiting;
 use writer::Writer;
 
 pub use commit::Commit;
@@ -82,6 +84,7 @@ pub use samples::{MAX_READ, Sample, Series, StoredSample};
 pub use timeline::{
     Cursor, Entry, EntryContent, EntryId, MAX_PAGE, Page, ParseCursorError, TimelineRead,
 };
+pub use waiting_events::WaitingEvents;
 
 /// Name of the database file inside the data folder.
 pub const STATE_FILE: &str = "gpud.state";
@@ -159,6 +162,7 @@ struct Inner {
     counters: Arc<Counters>,
     health: Arc<HealthCell>,
     caches: Arc<Caches>,
+    waiting: Arc<Waiting>,
     options: StoreOptions,
 }
 
@@ -213,6 +217,7 @@ impl Store {
             counters,
             health,
             caches: Arc::default(),
+            waiting: Arc::default(),
             options,
         };
         Ok(Self {

@@ -253,6 +253,7 @@ impl Thread {
         if jobs.is_empty() {
             return;
         }
+        let changes = self.conn.total_changes();
         let together = self.transaction(jobs);
         // Waiting for a foreign lock once per job would take minutes, and end the same.
         let retry = jobs.len() > 1
@@ -269,8 +270,11 @@ impl Thread {
             let error = job.settle(committed);
             fault = error.filter(|error| error.is_outage()).cloned().or(fault);
         }
-        // Before the answers, so that a caller finds the store's health as its own call left it.
-        self.health.set(fault);
+        // Before the answers, so that a caller finds the store's health as its own call left it. A job that had nothing
+        // to write, such as a purge of what is not there, is no evidence that there is room again.
+        if fault.is_some() || self.conn.total_changes() != changes || !self.health.is_full() {
+            self.health.set(fault);
+        }
         for job in jobs.drain(..) {
             job.answer();
         }

@@ -40,7 +40,7 @@
 //! `Remounting filesystem read-only` and `I/O error while writing superblock` are the `disk` check's. It reports arrays
 //! without redundancy, too, but without a verdict on a saved log.
 
-use super::{Kind, MatchedLine, count_digits, is_device, is_removable};
+use super::{Kind, MatchedLine, count_digits, is_device, is_image, is_removable};
 
 /// `SHUTDOWN_FORCE_UMOUNT` (`fs/xfs/xfs_mount.h`): someone asked for it.
 const ASKED_FOR: u64 = 0x4;
@@ -105,10 +105,9 @@ pub(super) fn find(line: &str) -> Option<MatchedLine<'_>> {
     if !is_device(found.device) || is_removable(found.device) {
         return None;
     }
-    // What is wrong with a file that someone mounts says nothing of the machine's disks.
     let of_array = matches!(found.kind, Kind::RaidMember | Kind::RaidFailed);
     let kind = if is_image(found.device) && !of_array {
-        Kind::FilesystemImage
+        Kind::Image
     } else {
         found.kind
     };
@@ -122,12 +121,6 @@ fn found<'a>(kind: Kind, device: &'a str, filesystem: &'a str, detail: &'a str) 
         address: "",
         facts: vec![("filesystem", filesystem), ("detail", detail)],
     }
-}
-
-fn is_image(device: &str) -> bool {
-    device
-        .strip_prefix("loop")
-        .is_some_and(|number| count_digits(number) > 0)
 }
 
 fn ext4(line: &str) -> Option<MatchedLine<'_>> {

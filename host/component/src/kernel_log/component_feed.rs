@@ -243,7 +243,12 @@ impl ComponentFeed {
             state_writes: finished.state_writes,
             cursor,
         };
-        let stored = outage::commit_when_possible(services, name, found, self.ended()).await?;
+        if found.events.is_empty() && found.state_writes.is_empty() {
+            return self.save_place(found).await;
+        }
+        let changed = || self.judge.notify_one();
+        let stored =
+            outage::commit_when_possible(services, name, found, changed, self.ended()).await?;
         let Some(inserted) = stored else {
             return Err(Undelivered::Ended);
         };
@@ -251,6 +256,18 @@ impl ComponentFeed {
             self.judge.notify_one();
         }
         Ok(())
+    }
+
+    /// Stores how far the log was examined by a batch that gave nothing. Where that fails, it is examined once more after
+    /// the next start.
+    async fn save_place(&self, place: Commit) -> Result<(), Undelivered> {
+        let Some(store) = &self.services.store else {
+            return Ok(());
+        };
+        match store.commit(self.component.name(), place).await {
+            Err(error) if !error.is_outage() => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Shows the failure of a plugin on kernel messages until its next check.

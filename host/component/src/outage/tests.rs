@@ -1,4 +1,7 @@
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
 
 use super::*;
 use crate::{
@@ -78,30 +81,40 @@ async fn a_batch_waits_for_the_database_and_the_place_in_the_log_with_it() {
     // A small write works, so that the next failure is the batch's.
     store.meta_set("k", "v").await.unwrap();
     assert_eq!(store.outage(), None);
+    let changes = Arc::new(AtomicU32::new(0));
     let waiting = tokio::spawn({
-        let services = Arc::clone(&services);
+        let (services, changes) = (Arc::clone(&services), Arc::clone(&changes));
         async move {
             let never = std::future::pending();
-            commit_when_possible(&services, "c", batch(5, "first", 7), never).await
+            let changed = || {
+                changes.fetch_add(1, Ordering::Relaxed);
+            };
+            commit_when_possible(&services, "c", batch(5, "first", 7), changed, never).await
         }
     });
-    while store.outage().is_none() {
+    while changes.load(Ordering::Relaxed) == 0 {
         tokio::task::yield_now().await;
     }
+    assert!(store.outage().is_some());
     assert_eq!(store.kmsg_cursor("c", BOOT).await, Ok(None));
+    // The component judges by it already.
+    assert!(store.has_waiting("c"));
+    assert_eq!(texts(&services, "c").await, ["first"]);
     assert!(!waiting.is_finished());
     make_room(&services).await;
     assert_eq!(waiting.await.unwrap(), Ok(Some(vec![Inserted::New])));
     assert_eq!(store.kmsg_cursor("c", BOOT).await, Ok(Some(7)));
     assert_eq!(texts(&services, "c").await, ["first"]);
     assert_eq!(store.outage(), None);
+    assert!(!store.has_waiting("c"));
+    assert_eq!(changes.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]
 async fn who_ends_leaves_the_batch_to_the_next_start() {
     let (_folder, services) = full().await;
     let ended = std::future::ready(());
-    let left = commit_when_possible(&services, "c", batch(5, "first", 7), ended).await;
+    let left = commit_when_possible(&services, "c", batch(5, "first", 7), || {}, ended).await;
     assert_eq!(left, Ok(None));
     let store = services.store.clone().unwrap();
     assert_eq!(store.kmsg_cursor("c", BOOT).await, Ok(None));

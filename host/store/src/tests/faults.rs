@@ -104,9 +104,46 @@ async fn a_full_disk_fails_writes_until_there_is_space() {
     held.await.unwrap().unwrap();
     assert!(matches!(large, Err(StoreError::DiskFull(_))), "{large:?}");
     assert_eq!(small, Ok(()));
+    // What writes nothing is no evidence of room.
+    let large = store.insert_events("c", vec![event(999, "e", &text)], None);
+    assert!(matches!(large.await, Err(StoreError::DiskFull(_))));
+    let since = store.outage();
+    store.delete_events("nobody", 2_000).await.unwrap();
+    assert_eq!(store.outage(), since);
     store.delete_events("c", 2_000).await.unwrap();
     insert(&store, "c", event(1_000, "e", &text)).await;
     assert_eq!(store.health(), None);
+}
+
+#[tokio::test]
+async fn what_waits_is_read_among_what_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let read = async |limit| {
+        let events = store.events("c", 2_500, limit).await.unwrap();
+        let messages = events.into_iter().map(|row| row.event.message);
+        messages.collect::<Vec<_>>()
+    };
+    // Nothing is known to be there, and that is remembered.
+    assert_eq!(read(None).await, [""; 0]);
+    let lot = |seconds: &[u64]| {
+        let events = seconds.iter().map(|&at| event(at, "e", &at.to_string()));
+        events.collect::<Vec<_>>()
+    };
+    let first = store.show_waiting("c", lot(&[2, 3, 5]));
+    assert!(store.has_waiting("c") && !store.has_waiting("d"));
+    assert_eq!(read(None).await, ["5", "3"]);
+    // One of them was stored before: it counts once.
+    store.insert_events("c", lot(&[4, 5]), None).await.unwrap();
+    let second = store.show_waiting("c", lot(&[6]));
+    assert_eq!(read(None).await, ["6", "5", "4", "3"]);
+    assert_eq!(read(Some(2)).await, ["6", "5"]);
+    assert_eq!(store.events("d", 0, None).await, Ok(Vec::new()));
+    drop(first);
+    assert_eq!(read(None).await, ["6", "5", "4"]);
+    drop(second);
+    assert_eq!(read(None).await, ["5", "4"]);
+    assert!(!store.has_waiting("c"));
 }
 
 #[tokio::test]

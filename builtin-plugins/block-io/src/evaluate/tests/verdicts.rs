@@ -154,7 +154,11 @@ fn filesystems_that_stop_and_arrays_that_go_on() {
     );
     // A damaged image says nothing of the machine.
     let image = "EXT4-fs error (device loop3): ext4_find_entry:1455: inode #2: comm ls: x";
-    assert_eq!(all(&[(5, image)])[0].event_type, EventType::Info);
-    let state = report(&[(5, image); 20], &[]).states.remove(0);
-    assert_eq!(state.health, Health::Healthy);
+    let request =
+        "I/O error, dev loop0, sector 128 op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 2";
+    for image in [image, request] {
+        assert_eq!(all(&[(5, image)])[0].event_type, EventType::Info);
+        let state = report(&[(5, image); 20], &[]).states.remove(0);
+        assert_eq!(state.health, Health::Healthy);
+    }
 }

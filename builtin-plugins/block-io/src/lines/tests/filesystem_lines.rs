@@ -5,8 +5,7 @@ use super::*;
 /// Lines of file systems and arrays: kind, device.
 const FILESYSTEM_LINES: &[(&str, Kind, &str)] = {
     use Kind::{
-        FilesystemError as Error, FilesystemImage, FilesystemShutDown as Down, RaidFailed,
-        RaidMember,
+        FilesystemError as Error, FilesystemShutDown as Down, Image, RaidFailed, RaidMember,
     };
     &[
         (
@@ -104,11 +103,7 @@ const FILESYSTEM_LINES: &[(&str, Kind, &str)] = {
             Error,
             "sda1",
         ),
-        (
-            "Aborting journal on device loop7-8.",
-            FilesystemImage,
-            "loop7",
-        ),
+        ("Aborting journal on device loop7-8.", Image, "loop7"),
         (
             "md/raid1:md0: Disk failure on sda1, disabling device.",
             RaidMember,
