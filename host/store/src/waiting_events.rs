@@ -22,7 +22,7 @@ struct Lots {
     by_component: BTreeMap<String, BTreeMap<u64, Vec<Event>>>,
 }
 
-/// Events that wait. They no longer do when this is dropped: they are stored, or whoever found them has given up.
+/// Events that wait. They no longer do when this is dropped: they are stored, or their finder has given up.
 #[derive(Debug)]
 pub struct WaitingEvents {
     waiting: Arc<Waiting>,
