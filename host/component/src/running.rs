@@ -9,11 +9,13 @@ use super::{
     CheckTurn, Component, Latest, Services, WasmChecker,
     checker::{CheckedReport, Checker},
     commit, failure, health_log, script,
+    services::OWN_TROUBLE,
 };
 use crate::{
     metrics::Owner,
     model::{CheckContext, Health, HealthState, Report, SetHealthy, Trigger, UnixMillis},
     runtime::{CallError, Finished},
+    store::Store,
 };
 
 /// Events that are later than the clock by at most this many milliseconds stay: they occurred while set-healthy ran.
@@ -106,11 +108,9 @@ impl Component {
     /// Returns the states, with the part of the configuration that is not used in `error`. None of them is healthy while
     /// kernel messages wait: what follows those that the component knows is not examined.
     fn with_trouble(&self, services: &Services, states: Vec<HealthState>) -> Vec<HealthState> {
-        let waits = self.kmsg_watcher().is_some()
-            && services
-                .store
-                .as_ref()
-                .is_some_and(|store| store.has_waiting(&self.name));
+        let has_waiting = |store: &Store| store.has_waiting(&self.name);
+        // The one of the daemon's own trouble says what is the matter with the database.
+        let waits = self.name != OWN_TROUBLE && services.store.as_ref().is_some_and(has_waiting);
         let states = match waits {
             true => failure::unknown(states, KERNEL_MESSAGES_WAIT),
             false => states,
