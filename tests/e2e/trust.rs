@@ -476,26 +476,33 @@ fn wait_for(daemon: &Daemon, wanted: &[&str]) {
     });
 }
 
-#[test]
-fn a_damaged_file_of_a_pack_costs_its_plugin_only_until_it_is_repaired() {
-    let pack = Pack::installed();
-    let daemon = pack.daemon();
-    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
-    eventually("the first has passed its probation", || {
-        daemon.get("/v1/components/trigger-check?componentName=acme-memory");
-        let version = running(&daemon, "acme-memory");
+/// Waits until a version has passed its probation, and is retained.
+fn works(pack: &Pack, daemon: &Daemon, plugin: &str) {
+    eventually("it has passed its probation", || {
+        daemon.get(&format!(
+            "/v1/components/trigger-check?componentName={plugin}"
+        ));
+        let version = running(daemon, plugin);
         (version.is_object() && version["on_probation"] != true).then_some(())
     });
-    let good = running(&daemon, "acme-memory")["digest"].clone();
-    assert!(pack.list().0);
     eventually("it is retained", || {
         let records = fs::read_dir(pack.path("data/plugin-versions")).unwrap();
         let records = records.map(|entry| fs::read(entry.unwrap().path()).unwrap_or_default());
         let mut records = records.map(|text| String::from_utf8_lossy(&text).into_owned());
         records
-            .any(|text| text.contains("acme-memory") && text.contains("\"good\":[{"))
+            .any(|text| text.contains(plugin) && text.contains("\"good\":[{"))
             .then_some(())
     });
+}
+
+#[test]
+fn a_damaged_file_of_a_pack_costs_its_plugin_only_until_it_is_repaired() {
+    let pack = Pack::installed();
+    let daemon = pack.daemon();
+    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
+    works(&pack, &daemon, "acme-memory");
+    let good = running(&daemon, "acme-memory")["digest"].clone();
+    assert!(pack.list().0);
 
     // Swapped for another component while the daemon runs: what runs goes on, and nothing else is loaded.
     let (file, other) = (pack.file("memory.wasm"), pack.file("cpu.wasm"));
@@ -607,12 +614,24 @@ fn grants_that_were_not_signed_are_not_given() {
     let pack = Pack::installed();
     let spec = pack.path("data/packs/acme.yaml");
     let good = fs::read_to_string(&spec).unwrap();
+    // Neither to a version that worked and is retained.
+    let daemon = pack.daemon();
+    wait_for(&daemon, &["acme-cpu", "acme-memory"]);
+    works(&pack, &daemon, "acme-memory");
+    drop(daemon);
     fs::write(&spec, good.replace("/proc/meminfo", "/etc/shadow")).unwrap();
     let daemon = pack.daemon();
     wait_for(&daemon, &["acme-cpu", "acme-memory", "plugin-packs"]);
     let reason = daemon.state("plugin-packs")["reason"].to_string();
     assert!(reason.contains("it was edited"), "{reason}");
     assert!(running(&daemon, "acme-memory").is_null());
+    let state = daemon.state("acme-memory");
+    let reason = state["reason"].to_string();
+    assert_eq!(state["health"], "Unhealthy", "{state}");
+    assert!(
+        reason.contains("it had grants that the entry does not give"),
+        "{reason}"
+    );
     let (ok, said) = pack.list();
     assert!(!ok && said.contains("it was edited"), "{said}");
     fs::write(&spec, good).unwrap();

@@ -210,9 +210,25 @@ impl Opener {
             for name in &interpreter.looked_up {
                 pending.extend(self.find_for_env(name)?);
             }
+            for path in interpreter.named {
+                match path.is_file() {
+                    true => pending.push(path),
+                    false => self.check_named_folder(&path)?,
+                }
+            }
             pending.push(interpreter.path);
         }
         Ok(())
+    }
+
+    /// Checks a folder that a script names, or if it is missing, the one in which it would be made.
+    fn check_named_folder(self, path: &Path) -> Result<(), TrustError> {
+        match (self.check_folder(path), path.parent()) {
+            (Err(error), Some(parent)) if error.is_not_found() => self
+                .check_folder(parent)
+                .or_else(|error| error.is_not_found().then_some(()).ok_or(error)),
+            (checked, _) => checked,
+        }
     }
 
     /// Checks a program as such, and returns what it is run by if it is a script.

@@ -19,6 +19,9 @@ pub struct Interpreter {
     pub path: PathBuf,
     /// The program that `env` looks up, if the interpreter is `env`.
     pub looked_up: Vec<PathBuf>,
+    /// The files and folders in options and variables of `env` (`-C /x`, `PATH=/x`), which decide what it finds, or
+    /// what the program loads.
+    pub named: Vec<PathBuf>,
 }
 
 /// Reads the interpreter from the first bytes of a program. `None` for one that is no script.
@@ -29,10 +32,22 @@ pub fn interpreter(head: &[u8]) -> Option<Interpreter> {
     let mut words = line.split(blank).filter(|word| !word.is_empty());
     let path = PathBuf::from(OsStr::from_bytes(words.next()?));
     let is_env = path.file_name() == Some(OsStr::new("env"));
-    let looked_up = words.filter(|_| is_env).filter_map(name_for_env);
+    let words: Vec<&[u8]> = words.filter(|_| is_env).collect();
     Some(Interpreter {
-        looked_up: looked_up.collect(),
+        looked_up: words.iter().copied().filter_map(name_for_env).collect(),
+        named: words.iter().copied().flat_map(paths_in).collect(),
         path,
+    })
+}
+
+/// Returns the absolute paths in an argument of env: `/x`, `-C/x`, `PATH=/x:/y`.
+fn paths_in(word: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let parts = word.split(|byte| matches!(byte, b':' | b'='));
+    parts.filter_map(|part| {
+        let start = part.iter().position(|byte| *byte == b'/')?;
+        let (before, path) = part.split_at_checked(start)?;
+        let is_path = before.is_empty() || before.starts_with(b"-");
+        is_path.then(|| PathBuf::from(OsStr::from_bytes(path)))
     })
 }
 
@@ -90,6 +105,21 @@ mod tests {
             assert_eq!(found.path, Path::new(path), "{head}");
             let names: Vec<&Path> = looked_up.iter().map(Path::new).collect();
             assert_eq!(found.looked_up, names, "{head}");
+        }
+        for (arguments, named) in [
+            ("python3", &[][..]),
+            ("-S PATH=/a:/b evil", &["/a", "/b"]),
+            ("-iSPATH=/a evil", &["/a"]),
+            ("--split-string=PATH=/a evil", &["/a"]),
+            ("-S -C /a ./evil", &["/a"]),
+            ("-S -C/a ./evil", &["/a"]),
+            ("-S --chdir=/a ./evil", &["/a"]),
+            ("-S LD_PRELOAD=/a/x.so /b/c", &["/a/x.so", "/b/c"]),
+        ] {
+            let found = interpreter(format!("#!/usr/bin/env {arguments}\n").as_bytes());
+            let found = found.unwrap().named;
+            let named: Vec<&Path> = named.iter().map(Path::new).collect();
+            assert_eq!(found, named, "{arguments}");
         }
         for other in [
             "",

@@ -179,7 +179,7 @@ impl Running {
     }
 
     /// Makes a version that worked ready to run in place of another one. It gets no grant that the present entry does
-    /// not give.
+    /// not give, and where that entry is not what a pack's vendor signed, no other than those that it had.
     ///
     /// # Errors
     /// Why it cannot run.
@@ -204,6 +204,11 @@ impl Running {
                 .exceeded_by(&parse(&then.grants)?)
                 .is_some()
             {
+                if let Some(Err(refusal)) = &spec_source.pack {
+                    return Err(format!(
+                        "it had grants that the entry does not give, which is not trusted: {refusal}"
+                    ));
+                }
                 then.grants.clone_from(&now.grants);
             }
         }

@@ -60,6 +60,23 @@ fn a_script_is_judged_with_its_interpreter() {
     program(&script).unwrap();
     shebang("/usr/bin/env sh".to_owned());
     program(&script).unwrap();
+    // Options and variables of env decide as well.
+    let open = place.file("open/interpreter");
+    let folder = open.parent().unwrap().display().to_string();
+    for arguments in [
+        format!("-S PATH={folder} interpreter"),
+        format!("-iS PATH=/usr/bin:{folder} interpreter"),
+        format!("--split-string=PATH={folder} interpreter"),
+        format!("-S -C {folder} ./interpreter"),
+        format!("-S --chdir={folder} ./interpreter"),
+        format!("-S LD_PRELOAD={folder}/later.so sh"),
+    ] {
+        shebang(format!("/usr/bin/env {arguments}"));
+        mode(Path::new(&folder), 0o755);
+        program(&script).unwrap();
+        mode(Path::new(&folder), 0o777);
+        assert!(program(&script).unwrap_err().is_refusal(), "{arguments}");
+    }
     // An interpreter that is a script itself.
     fs::write(&interpreter, format!("#!{}\n", script.display())).unwrap();
     shebang(interpreter.display().to_string());
