@@ -369,7 +369,9 @@ fn a_full_disk_hides_no_verdict() {
     eventually("it is known again", || {
         is_lost(&daemon).filter(|error| !error.contains(waits))
     });
-    assert_eq!(daemon.events("block-io").len(), 600);
+    crate::daemon::eventually("all are stored", || {
+        (daemon.events("block-io").len() == 600).then_some(())
+    });
 }
 
 #[test]
