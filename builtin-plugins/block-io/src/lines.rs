@@ -24,6 +24,8 @@ const MAX_NAME: usize = 64;
 
 mod filesystems;
 
+use gpud_builtin_shared::block_device::{is_image, is_removable};
+
 pub use crate::patterns::PATTERNS;
 
 /// A kernel line that reports a failure, with its facts.
@@ -90,22 +92,6 @@ pub fn find(line: &str) -> Option<MatchedLine<'_>> {
         .or_else(|| request(line))
         .or_else(|| filesystems::find(line))
         .filter(|found| found.device.len() <= MAX_NAME && found.address.len() <= MAX_NAME)
-}
-
-/// Drives with media that come and go: an empty one fails every request, and nothing is lost.
-fn is_removable(device: &str) -> bool {
-    ["fd", "sr"].iter().any(|kind| {
-        device
-            .strip_prefix(kind)
-            .is_some_and(|number| !number.is_empty() && count_digits(number) == number.len())
-    })
-}
-
-/// Images in files. What is wrong with one says nothing of the machine's disks, and users may mount their own.
-fn is_image(device: &str) -> bool {
-    device
-        .strip_prefix("loop")
-        .is_some_and(|number| count_digits(number) > 0)
 }
 
 /// Functions of the kernel that named themselves before the words of [`request`]. No other word is taken: `input: ` stands

@@ -1,5 +1,6 @@
 //! Kernel messages about disks that fail. Sources: `drivers/md`, `drivers/nvme/host`, `fs/ext4`, `fs/buffer.c`, `block/`.
 
+use gpud_builtin_shared::block_device::{is_image, is_removable};
 use gpud_sdk::catalog::Entry;
 use gpud_sdk::incidents::{after_process_name, begins_with_process, is_kernel_line};
 use gpud_sdk::{CheckContext, Event, Evidence, Message};
@@ -82,7 +83,7 @@ pub fn event(context: &CheckContext, message: &Message) -> Option<Event> {
 /// The failure that a kernel line reports. All are matched from the beginning of the line. What happens to an image in
 /// a file (`loop0`), a floppy or an optical drive is none: users may mount their own, and break them.
 pub fn find(line: &str) -> Option<&'static FailurePattern> {
-    if device(line).is_some_and(|device| !is_disk(device)) {
+    if device(line).is_some_and(|device| is_image(device) || is_removable(device)) {
         return None;
     }
     let by_process = begins_with_process(line);
@@ -144,14 +145,6 @@ fn beyond_end(line: &str) -> bool {
 fn buffer_io_error(line: &str) -> bool {
     names_block(line, "Buffer I/O error on dev ")
         || names_block(line, "Buffer I/O error on device ")
-}
-
-fn is_disk(device: &str) -> bool {
-    !["loop", "fd", "sr"].iter().any(|kind| {
-        device
-            .strip_prefix(kind)
-            .is_some_and(|number| digits(number).is_some())
-    })
 }
 
 /// `‹phrase›‹name›, logical block ‹n›`.

@@ -10,14 +10,14 @@ use std::{
 use super::{Store, StoredEvent};
 use crate::model::{Event, UnixMillis};
 
-/// The events that wait, by component, each lot with a number.
+/// The events that wait, by component, each batch with a number.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    lots: Mutex<Lots>,
+    batches: Mutex<Batches>,
 }
 
 #[derive(Debug, Default)]
-struct Lots {
+struct Batches {
     next: u64,
     by_component: BTreeMap<String, BTreeMap<u64, Vec<Event>>>,
 }
@@ -35,12 +35,15 @@ impl Store {
     #[must_use]
     pub fn show_waiting(&self, component: &str, events: Vec<Event>) -> WaitingEvents {
         let waiting = Arc::clone(&self.inner.waiting);
-        let mut lots = waiting.lock();
-        let number = lots.next;
-        lots.next += 1;
-        let of_component = lots.by_component.entry(component.to_owned()).or_default();
+        let mut batches = waiting.lock();
+        let number = batches.next;
+        batches.next += 1;
+        let of_component = batches
+            .by_component
+            .entry(component.to_owned())
+            .or_default();
         of_component.insert(number, events);
-        drop(lots);
+        drop(batches);
         WaitingEvents {
             waiting,
             component: component.to_owned(),
@@ -67,11 +70,11 @@ impl Waiting {
         since: UnixMillis,
         limit: Option<u32>,
     ) -> Vec<StoredEvent> {
-        let lots = self.lock();
-        let Some(waiting) = lots.by_component.get(component) else {
+        let batches = self.lock();
+        let Some(waiting) = batches.by_component.get(component) else {
             return stored;
         };
-        let newest_first = waiting.values().rev().flat_map(|lot| lot.iter().rev());
+        let newest_first = waiting.values().rev().flat_map(|batch| batch.iter().rev());
         let mut events: Vec<StoredEvent> = newest_first
             .filter(|event| event.time / 1000 > since / 1000)
             .filter(|event| !stored.iter().any(|stored| is_same(&stored.event, event)))
@@ -81,7 +84,7 @@ impl Waiting {
                 last_time: event.time,
             })
             .collect();
-        drop(lots);
+        drop(batches);
         events.extend(stored);
         events.sort_by_key(|event| Reverse(event.event.time / 1000));
         if let Some(limit) = limit {
@@ -90,8 +93,8 @@ impl Waiting {
         events
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lots> {
-        self.lots.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Batches> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,11 +108,11 @@ fn is_same(stored: &Event, event: &Event) -> bool {
 
 impl Drop for WaitingEvents {
     fn drop(&mut self) {
-        let mut lots = self.waiting.lock();
-        if let Some(of_component) = lots.by_component.get_mut(&self.component) {
+        let mut batches = self.waiting.lock();
+        if let Some(of_component) = batches.by_component.get_mut(&self.component) {
             of_component.remove(&self.number);
             if of_component.is_empty() {
-                lots.by_component.remove(&self.component);
+                batches.by_component.remove(&self.component);
             }
         }
     }

@@ -40,7 +40,9 @@
 //! `Remounting filesystem read-only` and `I/O error while writing superblock` are the `disk` check's. It reports arrays
 //! without redundancy, too, but without a verdict on a saved log.
 
-use super::{Kind, MatchedLine, count_digits, is_device, is_image, is_removable};
+use gpud_builtin_shared::block_device::{is_image, is_removable};
+
+use super::{Kind, MatchedLine, count_digits, is_device};
 
 /// `SHUTDOWN_FORCE_UMOUNT` (`fs/xfs/xfs_mount.h`): someone asked for it.
 const ASKED_FOR: u64 = 0x4;

@@ -96,6 +96,11 @@ impl TrustError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
+    /// Whether what is there, or on the way to it, is no folder.
+    pub(super) fn is_not_folder(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
+    }
+
     /// Whether another user could change it, as opposed to an answer of the system.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused(_) | Self::NotSetAside { .. })

@@ -221,14 +221,15 @@ impl Opener {
         Ok(())
     }
 
-    /// Checks a folder that a script names, or if it is missing, the one in which it would be made.
+    /// Checks a folder that a script names, or if it is missing, the nearest one in which it could be made.
     fn check_named_folder(self, path: &Path) -> Result<(), TrustError> {
-        match (self.check_folder(path), path.parent()) {
-            (Err(error), Some(parent)) if error.is_not_found() => self
-                .check_folder(parent)
-                .or_else(|error| error.is_not_found().then_some(()).ok_or(error)),
-            (checked, _) => checked,
+        for folder in path.ancestors() {
+            match self.check_folder(folder) {
+                Err(error) if error.is_not_found() || error.is_not_folder() => {}
+                checked => return checked,
+            }
         }
+        Ok(())
     }
 
     /// Checks a program as such, and returns what it is run by if it is a script.

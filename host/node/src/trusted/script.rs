@@ -19,8 +19,8 @@ pub struct Interpreter {
     pub path: PathBuf,
     /// The program that `env` looks up, if the interpreter is `env`.
     pub looked_up: Vec<PathBuf>,
-    /// The files and folders in options and variables of `env` (`-C /x`, `PATH=/x`), which decide what it finds, or
-    /// what the program loads.
+    /// What may be files and folders in options and variables of `env` (`-C /x`, `PATH=/x`), which decide what it finds,
+    /// or what the program loads. Other words are among them as names below `/`; hardly one of these is there.
     pub named: Vec<PathBuf>,
 }
 
@@ -40,14 +40,25 @@ pub fn interpreter(head: &[u8]) -> Option<Interpreter> {
     })
 }
 
-/// Returns the absolute paths in an argument of env: `/x`, `-C/x`, `PATH=/x:/y`.
+/// Returns what may be a path in an argument of env: `/x`, `-C/x`, `PATH=/x:y`. What is relative begins at `/`, the working
+/// folder of all that gpud runs.
 fn paths_in(word: &[u8]) -> impl Iterator<Item = PathBuf> {
     let parts = word.split(|byte| matches!(byte, b':' | b'='));
     parts.filter_map(|part| {
-        let start = part.iter().position(|byte| *byte == b'/')?;
-        let (before, path) = part.split_at_checked(start)?;
-        let is_path = before.is_empty() || before.starts_with(b"-");
-        is_path.then(|| PathBuf::from(OsStr::from_bytes(path)))
+        let path = match part.strip_prefix(b"-") {
+            None => part,
+            Some(b"-chdir" | b"-split-string") => return None,
+            // `-C/x`, `-iCx` and `-S/x`.
+            Some(option) => {
+                let value = option.iter().position(|byte| b"CS/".contains(byte))?;
+                let (_, value) = option.split_at_checked(value)?;
+                value
+                    .strip_prefix(b"C")
+                    .or(value.strip_prefix(b"S"))
+                    .unwrap_or(value)
+            }
+        };
+        (!path.is_empty()).then(|| Path::new("/").join(OsStr::from_bytes(path)))
     })
 }
 
@@ -107,14 +118,20 @@ mod tests {
             assert_eq!(found.looked_up, names, "{head}");
         }
         for (arguments, named) in [
-            ("python3", &[][..]),
-            ("-S PATH=/a:/b evil", &["/a", "/b"]),
-            ("-iSPATH=/a evil", &["/a"]),
-            ("--split-string=PATH=/a evil", &["/a"]),
-            ("-S -C /a ./evil", &["/a"]),
-            ("-S -C/a ./evil", &["/a"]),
-            ("-S --chdir=/a ./evil", &["/a"]),
-            ("-S LD_PRELOAD=/a/x.so /b/c", &["/a/x.so", "/b/c"]),
+            ("python3", &["/python3"][..]),
+            ("-S PATH=/a:/b evil", &["/PATH", "/a", "/b", "/evil"]),
+            ("-iSPATH=/a evil", &["/PATH", "/a", "/evil"]),
+            ("--split-string=PATH=/a evil", &["/PATH", "/a", "/evil"]),
+            ("-S -C /a ./evil", &["/a", "/./evil"]),
+            ("-S -C/a ./evil", &["/a", "/./evil"]),
+            ("-S -iCa ./evil", &["/a", "/./evil"]),
+            ("-S -C a ./evil", &["/a", "/./evil"]),
+            ("-S --chdir=/a ./evil", &["/a", "/./evil"]),
+            ("-S PATH=a:: ./evil", &["/PATH", "/a", "/./evil"]),
+            (
+                "-S LD_PRELOAD=/a/x.so /b/c",
+                &["/LD_PRELOAD", "/a/x.so", "/b/c"],
+            ),
         ] {
             let found = interpreter(format!("#!/usr/bin/env {arguments}\n").as_bytes());
             let found = found.unwrap().named;

@@ -57,6 +57,42 @@ const REFUSED_BEGINNINGS: &[&str] = &[
     "GTK_",
 ];
 
+/// Words in names of variables by which programs load libraries or start other programs: `XTABLES_LIBDIR`, `LIBSMB_PROG`,
+/// `LIBVIRT_DRIVER_DIR`. No list of these names is complete.
+const CODE_WORDS: &[&str] = &[
+    "CMD",
+    "COMMAND",
+    "DRIVER",
+    "DRIVERS",
+    "ENG",
+    "ENGINE",
+    "ENGINES",
+    "EXEC",
+    "HOOK",
+    "HOOKS",
+    "INJECTION",
+    "LIB",
+    "LIBDIR",
+    "LIBRARIES",
+    "LIBRARY",
+    "LIBS",
+    "LOADER",
+    "MODULE",
+    "MODULES",
+    "PLUGIN",
+    "PLUGINS",
+    "PRELOAD",
+    "PROG",
+    "PROGRAM",
+];
+
+/// Last words of names of variables that hold folders, options and settings of programs: `LVM_SYSTEM_DIR`, `KRB5_CONFIG`,
+/// `SSL_CERT_FILE`.
+const PLACE_WORDS: &[&str] = &[
+    "CFG", "CONF", "CONFIG", "DIR", "DIRS", "FILE", "FLAGS", "HOME", "INIT", "OPTIONS", "OPTS",
+    "PATH", "PATHS", "RC", "ROOT",
+];
+
 /// Checks a name of a grant's `env`.
 ///
 /// # Errors
@@ -74,6 +110,11 @@ pub fn check_name(name: &str) -> Result<(), String> {
             "env: `{name}` decides what a loader, a shell or an interpreter runs; no grant may list it"
         ));
     }
+    if let Some(word) = telling_word(name) {
+        return Err(format!(
+            "env: `{name}` may name what a program loads or runs (`{word}`); no grant may list it; list the value among the program's arguments"
+        ));
+    }
     Ok(())
 }
 
@@ -87,6 +128,17 @@ pub fn is_refused(name: &str) -> bool {
         || REFUSED_BEGINNINGS
             .iter()
             .any(|beginning| name.starts_with(beginning))
+}
+
+/// The word of a name that says that programs find code or settings by this variable.
+fn telling_word(name: &str) -> Option<String> {
+    let words = name.to_ascii_uppercase();
+    let mut words = words.split('_').filter(|word| !word.is_empty());
+    let last = words.clone().next_back();
+    words
+        .find(|word| CODE_WORDS.contains(word))
+        .or_else(|| last.filter(|word| PLACE_WORDS.contains(word)))
+        .map(str::to_owned)
 }
 
 #[cfg(test)]

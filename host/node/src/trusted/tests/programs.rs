@@ -70,6 +70,10 @@ fn a_script_is_judged_with_its_interpreter() {
         format!("-S -C {folder} ./interpreter"),
         format!("-S --chdir={folder} ./interpreter"),
         format!("-S LD_PRELOAD={folder}/later.so sh"),
+        format!("-S PATH={folder}/later/bin sh"),
+        // The working folder is `/`.
+        format!("-S PATH={} interpreter", &folder[1..]),
+        format!("-S -iC{} ./interpreter", &folder[1..]),
     ] {
         shebang(format!("/usr/bin/env {arguments}"));
         mode(Path::new(&folder), 0o755);
@@ -77,6 +81,8 @@ fn a_script_is_judged_with_its_interpreter() {
         mode(Path::new(&folder), 0o777);
         assert!(program(&script).unwrap_err().is_refusal(), "{arguments}");
     }
+    shebang("/usr/bin/env -S LOG=/dev/null MODE=1 sh".to_owned());
+    program(&script).unwrap();
     // An interpreter that is a script itself.
     fs::write(&interpreter, format!("#!{}\n", script.display())).unwrap();
     shebang(interpreter.display().to_string());

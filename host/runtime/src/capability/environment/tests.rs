@@ -52,6 +52,25 @@ fn names_of_loaders_shells_and_interpreters_are_refused() {
             assert!(check_name(name).is_err(), "{name}");
         }
     }
+    for name in [
+        "XTABLES_LIBDIR",
+        "IPTABLES_LIB_DIR",
+        "TC_LIB_DIR",
+        "LIBVIRT_DRIVER_DIR",
+        "GST_PLUGIN_PATH",
+        "LIBSMB_PROG",
+        "FIO_EXT_ENG_DIR",
+        "LVM_SYSTEM_DIR",
+        "KRB5_CONFIG",
+        "SSL_CERT_FILE",
+        "acme_conf",
+    ] {
+        let problem = check_name(name).unwrap_err();
+        assert!(
+            problem.contains("may name what a program"),
+            "{name}: {problem}"
+        );
+    }
     for name in ["NCCL_DEBUG", "UCX_TLS", "CUDA_VISIBLE_DEVICES"] {
         assert_eq!(check_name(name), Ok(()), "{name}");
     }
@@ -59,7 +78,16 @@ fn names_of_loaders_shells_and_interpreters_are_refused() {
         let problem = check_name(name).unwrap_err();
         assert!(problem.contains("is not the name"), "{name:?}: {problem}");
     }
-    for name in ["folder", "GPU", "ACME_PORT", "LC_TIME", "TZ", "COLUMNS"] {
+    for name in [
+        "SHARE",
+        "GPU",
+        "ACME_PORT",
+        "ACME_URL",
+        "DIRECTION",
+        "LC_TIME",
+        "TZ",
+        "COLUMNS",
+    ] {
         assert_eq!(check_name(name), Ok(()), "{name}");
     }
 }
