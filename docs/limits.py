@@ -79,6 +79,7 @@ BOUNDS = {
         ("write-ahead log", "host/store/src/open.rs", "WAL_LIMIT", BYTES),
         ("integrity check", "host/store/src/open.rs", "CHECK_LIMIT", TIME),
         ("lock of another process", "host/store/src/open.rs", "BUSY_TIMEOUT", TIME),
+        ("lock that is still held", "host/store/src/open.rs", "LOCKED_TIMEOUT", TIME),
         ("events, changes of state of a component", "host/store/src/retention.rs", "ROWS_PER_COMPONENT", COUNT),
         ("events, by default", "host/src/cli/options.rs", "EVENTS_RETENTION", TIME),
         ("metrics, by default", "host/src/cli/options.rs", "METRICS_RETENTION", TIME),

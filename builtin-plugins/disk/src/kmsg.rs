@@ -7,6 +7,8 @@ use gpud_sdk::{CheckContext, Event, Evidence, Message};
 
 use crate::patterns;
 
+const BEYOND_END: &str = "attempt to access beyond end of device";
+
 /// Repeats of the same failure within this time are counted, not stored.
 const MERGE_SECONDS: u32 = 300;
 
@@ -112,8 +114,11 @@ fn after_nvme(line: &str) -> Option<&str> {
 fn device(line: &str) -> Option<&str> {
     // First, since this line begins with what a user calls a process. Linux names the device in the second line of the
     // same message (from 5.13 on) or in a message of its own.
-    if let Some((_, rest)) = line.split_once("attempt to access beyond end of device") {
+    if let Some((_, rest)) = line.split_once(BEYOND_END) {
         return rest.strip_prefix(r"\x0a");
+    }
+    if let Some(device) = device_beyond_end(line) {
+        return Some(device);
     }
     if let Some(rest) = line.strip_prefix("Buffer I/O error on dev") {
         return rest.strip_prefix("ice ").or_else(|| rest.strip_prefix(' '));
@@ -133,11 +138,23 @@ fn of_filesystem(line: &str, phrase: &str) -> bool {
 }
 
 /// `[‹process›: ]attempt to access beyond end of device` (`block/blk-core.c`, `bio_check_eod`; without the process before
-/// 5.13).
+/// 5.13). Before 5.10 the device is in a message of its own, and the first one says nothing.
 fn beyond_end(line: &str) -> bool {
-    const PHRASE: &str = ": attempt to access beyond end of device";
-    let alone = PHRASE.trim_start_matches(": ");
-    line.starts_with(alone) || after_process_name(line, PHRASE).is_some()
+    let with_device = line
+        .strip_prefix(BEYOND_END)
+        .is_some_and(|rest| !rest.is_empty());
+    let with_process = after_process_name(line, ": attempt to access beyond end of device");
+    with_device || with_process.is_some() || device_beyond_end(line).is_some()
+}
+
+/// The device in `‹device›: rw=‹n›, want=‹n›, limit=‹n›`, the second message (`block/blk-core.c`, `handle_bad_sector`, up to
+/// 5.9).
+fn device_beyond_end(line: &str) -> Option<&str> {
+    let (device, rest) = line.split_once(": rw=")?;
+    let rest = rest.get(digits(rest)?..)?.strip_prefix(", want=")?;
+    let rest = rest.get(digits(rest)?..)?.strip_prefix(", limit=")?;
+    let is_name = !device.is_empty() && device.len() <= 31 && !device.contains(' ');
+    (is_name && digits(rest)? == rest.len()).then_some(device)
 }
 
 /// `Buffer I/O error on dev ‹name›, logical block ‹n›` (`fs/buffer.c`, `buffer_io_error`), and ext4's own
@@ -254,6 +271,26 @@ mod tests {
                 r"fio: attempt to access beyond end of device\x0asda1: rw=524288, sector=128, nr_sectors = 256 limit=128",
                 "beyond_end_of_device",
             ),
+            (
+                r"attempt to access beyond end of device\x0asda1: rw=0, want=40962, limit=40960",
+                "beyond_end_of_device",
+            ),
+            (
+                r"attempt to access beyond end of device\x0aloop0: rw=0, want=40962, limit=40960",
+                "",
+            ),
+            // Two messages, up to Linux 5.9.
+            ("attempt to access beyond end of device", ""),
+            (
+                "sda1: rw=0, want=40962, limit=40960",
+                "beyond_end_of_device",
+            ),
+            ("loop0: rw=0, want=40962, limit=40960", ""),
+            ("sda1: rw=0, want=40962", ""),
+            (
+                "input: rw=0, want=1, limit=1 as /devices/virtual/input/input7",
+                "",
+            ),
             ("Buffer I/O error on device sdb, block 1", ""),
             ("EXT4-fs error (device sda1): ext4_find_entry:1455", ""),
         ];
@@ -306,7 +343,7 @@ mod tests {
             "^block nvme.*: no available path - failing I/O",
             "^nvme nvme[0-9]+: I/O .* timeout, reset controller",
             "^nvme nvme[0-9]+: Disabling device after reset failure",
-            "^(.{1,60}: )?attempt to access beyond end of device",
+            "^(.{1,60}: attempt to access beyond end of device|attempt to access beyond end of device.)|^[^ ]{1,31}: rw=[0-9]+, want=[0-9]+, limit=[0-9]+$",
             "^Buffer I/O error on dev [^ ]+, logical block [0-9]+",
             r"^([A-Za-z0-9_-]+ \(.*\): )?I/O error while writing superblock",
         ];
@@ -327,6 +364,8 @@ mod tests {
             "nvme nvme",
             ": ",
             "I/O ",
+            ": rw=1, want=",
+            ", limit=",
             " timeout, reset controller",
             "Disabling device after reset failure",
             "Buffer I/O error on dev ",

@@ -5,16 +5,17 @@ use gpud_sdk::catalog::Severity::Warning;
 use gpud_sdk::catalog::{Catalog, Entry, EventVerdict};
 
 /// Version of the catalogue.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The patterns of the lines that the host delivers: no narrower than the parser.
-pub const PATTERNS: [&str; 8] = [
+pub const PATTERNS: [&str; 9] = [
     "^md/raid.* detected, failing array",
     r"^([A-Za-z0-9_-]+ \(.*\): )?Remounting filesystem read-only",
     "^block nvme.*: no available path - failing I/O",
     "^nvme nvme[0-9]+: I/O .*timeout, reset controller",
     "^nvme nvme[0-9]+: Disabling device after reset failure",
-    "^(.{1,60}: )?attempt to access beyond end of device",
+    "^(.{1,60}: attempt to access beyond end of device|attempt to access beyond end of device.)",
+    "^[^ ]{1,31}: rw=[0-9]+, want=[0-9]+, limit=[0-9]+$",
     "^Buffer I/O error on dev(ice)? ",
     r"^([A-Za-z0-9_-]+ \(.*\): )?I/O error while writing superblock",
 ];

@@ -11,8 +11,12 @@ pub(super) const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest wait between two tries; it ends early when some other write works.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
+/// How long a write may take before the component judges by what it writes: behind another process's lock, each write takes
+/// seconds.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
+
 /// Commits, trying for as long as the database cannot be written. `None`: `ended` came first, and nothing was stored.
-/// While events wait, the component reads them as if they were stored; `changed` is called when that begins and ends.
+/// While events wait for longer than a second, the component reads them as if they were stored; `changed` is called when that begins and ends.
 ///
 /// # Errors
 /// Failures that another try does not resolve.
@@ -34,9 +38,22 @@ pub(super) async fn commit_when_possible(
     let mut shown = None;
     loop {
         // What was found earlier is stored first.
-        let stored = match commit::save_unsaved(services, component).await {
-            Ok(()) => commit::commit_and_log(services, store, component, found.clone()).await,
-            Err(error) => Err(error),
+        let attempt = async {
+            commit::save_unsaved(services, component).await?;
+            commit::commit_and_log(services, store, component, found.clone()).await
+        };
+        let mut attempt = std::pin::pin!(attempt);
+        let show = || {
+            let waiting = store.show_waiting(component, found.events.clone());
+            changed();
+            waiting
+        };
+        let stored = match tokio::time::timeout(SHOWN_AFTER, &mut attempt).await {
+            Ok(stored) => stored,
+            Err(_) => {
+                shown.get_or_insert_with(show);
+                attempt.await
+            }
         };
         match stored {
             Err(error) if error.is_outage() => {
@@ -49,10 +66,7 @@ pub(super) async fn commit_when_possible(
                 return stored.map(Some);
             }
         }
-        if shown.is_none() {
-            shown = Some(store.show_waiting(component, found.events.clone()));
-            changed();
-        }
+        shown.get_or_insert_with(show);
         tokio::select! {
             () = &mut ended => return Ok(None),
             () = pause(services, &mut wait) => {}

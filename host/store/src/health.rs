@@ -108,6 +108,14 @@ impl HealthCell {
         )
     }
 
+    /// Whether another process held the database at the last write.
+    pub(super) fn is_locked(&self) -> bool {
+        matches!(
+            self.get().map(|outage| outage.error),
+            Some(StoreError::Locked(_))
+        )
+    }
+
     pub(super) fn is_corrupt(&self) -> bool {
         matches!(
             self.get().map(|outage| outage.error),

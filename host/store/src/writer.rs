@@ -300,6 +300,11 @@ impl Thread {
     }
 
     fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        let patience = match self.health.is_locked() {
+            true => open::LOCKED_TIMEOUT,
+            false => open::BUSY_TIMEOUT,
+        };
+        self.conn.busy_timeout(patience)?;
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         let done = jobs
             .iter_mut()

@@ -202,3 +202,38 @@ async fn a_latch_that_could_not_be_written_is_written_later() {
         make_room(&services).await;
     }
 }
+
+#[tokio::test]
+async fn a_component_judges_by_what_waits_behind_the_lock_of_another_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gpud.state");
+    let options = StoreOptions::new(Location::File(path.clone()));
+    let store = Store::open(options).unwrap().store;
+    let node = Arc::new(Node::of_log(1_000_000).unwrap());
+    let metrics = Arc::new(metrics::Registry::new());
+    let services = Arc::new(Services::new(node, Some(store.clone()), metrics).await);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let waiting = tokio::spawn({
+        let services = Arc::clone(&services);
+        async move {
+            let never = std::future::pending();
+            commit_when_possible(&services, "c", batch(5, "first", 7), || {}, never).await
+        }
+    });
+    while !store.has_waiting("c") {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // The first try has not failed yet.
+    assert_eq!(store.outage(), None);
+    assert_eq!(texts(&services, "c").await, ["first"]);
+    while store.outage().is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // From now on nobody waits for long.
+    other.execute_batch("ROLLBACK").unwrap();
+    store.meta_set("k", "v").await.unwrap();
+    assert_eq!(waiting.await.unwrap(), Ok(Some(vec![Inserted::New])));
+    assert!(!store.has_waiting("c"));
+    assert_eq!(texts(&services, "c").await, ["first"]);
+}

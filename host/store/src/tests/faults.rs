@@ -301,3 +301,25 @@ async fn a_read_that_takes_long_is_ended_and_is_no_disk_that_hangs() {
     insert(&store, "c", event(1, "e", "goes on")).await;
     assert_eq!(messages(&store, "c").await, ["goes on"]);
 }
+
+#[tokio::test]
+async fn a_lock_that_is_still_held_is_not_waited_for_as_long_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let other = Connection::open(state_file(folder.path())).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut waits = Vec::new();
+    for second in 1..=2 {
+        let begun = std::time::Instant::now();
+        let events = vec![event(second, "e", "waits")];
+        let stored = store.insert_events("c", events, None).await;
+        assert!(matches!(stored, Err(StoreError::Locked(_))), "{stored:?}");
+        waits.push(begun.elapsed());
+    }
+    // The baseline is the first wait.
+    assert!(waits[1] < waits[0] / 5, "{waits:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    insert(&store, "c", event(3, "e", "stored")).await;
+    assert_eq!(store.outage(), None);
+    assert_eq!(messages(&store, "c").await, ["stored"]);
+}
