@@ -54,6 +54,7 @@ BOUNDS = {
         ("pattern of a script check", "host/script/src/pattern/mod.rs", "MAX_PATTERN_BYTES", BYTES),
         ("query of a script check", "host/script/src/query/mod.rs", "MAX_QUERY_BYTES", BYTES),
         ("log file of a script", "host/node/src/append.rs", "LIMIT", BYTES),
+        ("answer of a spec file or of a file of exports", "host/node/src/slow_files.rs", "LONGEST", TIME),
         ("look at the spec file", "host/plugins/src/watch.rs", "LOOK", TIME),
         ("good checks of a new version", "host/component/src/probation.rs", "CHECKS", COUNT),
         ("versions that worked", "host/plugins/src/retained/mod.rs", "GOOD", COUNT),

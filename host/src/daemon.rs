@@ -25,7 +25,7 @@ use crate::{
     exports,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, local_socket::BoundSocket, nvml, process},
+    node::{Node, kmsg::KernelLog, local_socket::BoundSocket, nvml, process, slow_files},
     plugins::{Plugins, init},
     runtime::{Compiler, Runtime},
     server,
@@ -213,7 +213,8 @@ async fn own_files(options: &Options) -> Vec<PathBuf> {
     let named = tokio::task::spawn_blocking(move || exports::secret_files_of(&further));
     own_files.extend(named.await.unwrap_or_default());
     if let Some(path) = options.exports.file.clone() {
-        let named = tokio::task::spawn_blocking(move || exports::secret_files(&path));
+        let file = path.clone();
+        let named = slow_files::in_time(&path, move || exports::secret_files(&file));
         own_files.extend(named.await.unwrap_or_default());
     }
     own_files

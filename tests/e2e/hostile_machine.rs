@@ -167,6 +167,43 @@ cd /
     nothing_else_is_held_up(&daemon);
 }
 
+#[test]
+fn specs_and_exports_behind_a_server_that_is_gone_are_reported_and_do_not_stop_the_start() {
+    if !can(&["python3", "/dev/fuse"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display().to_string();
+    let script = format!(
+        r#"
+{AWAIT}
+mkdir '{place}/gone'
+python3 '{}' '{place}/ready' '{place}/gone' &
+await '{place}/ready'
+"#,
+        helper("hung_fuse.py")
+    );
+    let daemon = Start::new()
+        .inside(&script)
+        .arguments(&[
+            &format!("--plugin-specs-file={place}/gone/specs.yaml"),
+            &format!("--exports-file={place}/gone/exports.yaml"),
+        ])
+        .ready();
+    nothing_else_is_held_up(&daemon);
+    for (component, file) in [("plugin-specs", "specs"), ("exports-file", "exports")] {
+        let state = eventually("it is said that the file does not answer", || {
+            let (_, states) = daemon.try_get(&format!("/v1/states?components={component}"))?;
+            let states: Value = serde_json::from_slice(&states).ok()?;
+            let state = states[0]["states"][0].clone();
+            (state["health"] == "Unhealthy").then_some(state)
+        });
+        let reason = state["reason"].as_str().unwrap();
+        let problem = format!("{place}/gone/{file}.yaml does not answer within 5 s");
+        assert!(reason.contains(&problem), "{state}");
+    }
+}
+
 /// A daemon on a machine where these listen in place of Docker and containerd.
 fn with_runtimes(manner: &str) -> Option<Daemon> {
     if !can(&["python3"]) {

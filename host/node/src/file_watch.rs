@@ -19,6 +19,8 @@ use std::{
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use tokio::io::unix::AsyncFd;
 
+use crate::trusted::Opener;
+
 /// The time between two looks where the kernel reports changes.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The time between two looks where it does not, since there are no more watches.
@@ -90,16 +92,23 @@ impl FileWatch {
     ) {
         let Some(inotify) = &self.inotify else { return };
         let mut wanted = BTreeMap::new();
-        for file in files {
+        let mut is_complete = true;
+        // One of another user may never answer.
+        let mut is_asked = |path: &Path| {
+            let is_asked = Opener::of_daemon().check_servers(path).is_ok();
+            is_complete &= is_asked;
+            is_asked
+        };
+        for file in files.into_iter().filter(|file| is_asked(file)) {
             add_steps(file, &mut wanted);
         }
-        for folder in folders {
+        for folder in folders.into_iter().filter(|folder| is_asked(folder)) {
             let folder = add_steps(folder, &mut wanted);
             wanted.entry(folder).or_default().all = true;
         }
         let mut now = Watched {
             names: HashMap::new(),
-            is_complete: true,
+            is_complete,
         };
         for (folder, names) in wanted {
             match inotify::add_watch(inotify.get_ref(), &folder, flags()) {

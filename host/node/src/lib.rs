@@ -24,6 +24,7 @@ pub mod privileges;
 pub mod process;
 pub mod root_helper;
 pub mod simulated;
+pub mod slow_files;
 mod sock_diag;
 pub mod socket_owner;
 pub mod stream;

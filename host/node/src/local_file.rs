@@ -21,6 +21,17 @@ pub struct FileStamp {
     changed: (i64, i64),
 }
 
+impl FileStamp {
+    /// The stamp of a file that is not looked at.
+    pub(super) const NOT_LOOKED_AT: Self = Self {
+        device: 0,
+        inode: 0,
+        size: 0,
+        modified: (0, 0),
+        changed: (0, 0),
+    };
+}
+
 /// Opens a regular file to be read as a stream.
 ///
 /// # Errors

@@ -8,8 +8,8 @@ use std::{
 
 use crate::{
     node::{
-        local_file::{self, FileStamp},
-        trusted::Opener,
+        local_file::FileStamp,
+        trusted::{self, Opener},
     },
     spec::{self, PluginFile},
 };
@@ -70,7 +70,7 @@ impl Stamps {
     }
 
     fn look(files: Arc<[PathBuf]>) -> Self {
-        let stamps = files.iter().map(|file| local_file::stamp(file)).collect();
+        let stamps = files.iter().map(|file| trusted::stamp(file)).collect();
         Self { files, stamps }
     }
 
@@ -122,8 +122,8 @@ mod tests {
         std::fs::write(&two, "22").unwrap();
         let before = Stamps::take([&two, &one, &two, &none].map(Clone::clone));
         assert_eq!(before.files.len(), 3);
-        assert_eq!(before.of(&one), local_file::stamp(&one));
-        assert_eq!(before.of(&two), local_file::stamp(&two));
+        assert_eq!(before.of(&one), trusted::stamp(&one));
+        assert_eq!(before.of(&two), trusted::stamp(&two));
         assert_ne!(before.of(&one), before.of(&two));
         assert_eq!(before.of(&none), None);
         assert_eq!(before.of(folder.path()), None);

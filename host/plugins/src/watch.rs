@@ -14,7 +14,11 @@ use super::{
     trouble, wasm,
 };
 use crate::{
-    node::{file_watch::FileWatch, trusted::Opener},
+    node::{
+        file_watch::FileWatch,
+        slow_files::{self, NoAnswer},
+        trusted::Opener,
+    },
     spec::PluginFile,
 };
 
@@ -33,8 +37,9 @@ pub struct ReadSpecFile {
 /// Reads the file.
 ///
 /// # Errors
-/// It cannot be read.
+/// It cannot be read, or does not answer.
 pub async fn read(path: PathBuf) -> Result<ReadSpecFile, String> {
+    let shown = path.clone();
     let work = move || {
         let stamp = Stamps::take([path.clone()]);
         let file = file::read(&path, Opener::of_daemon())?;
@@ -45,8 +50,8 @@ pub async fn read(path: PathBuf) -> Result<ReadSpecFile, String> {
         };
         Ok(ReadSpecFile { file, stamps })
     };
-    let read = tokio::task::spawn_blocking(work).await;
-    read.map_err(|error| error.to_string())?
+    let read = slow_files::in_time(&shown, work).await;
+    read.map_err(|late| late.to_string())?
 }
 
 /// The spec file and everything that it names.
@@ -72,9 +77,10 @@ pub async fn run(
     let watch = Arc::new(FileWatch::new());
     // The first look is due at once: the files were not watched since they were read.
     let mut pause = Duration::ZERO;
+    let mut was_late = false;
     loop {
         // Dropped at the end of the turn, whichever it is: that is the answer.
-        let asked = tokio::select! {
+        let mut asked = tokio::select! {
             Some(asked) = hurry.recv() => Some(asked),
             () = watch.changed() => None,
             () = tokio::time::sleep(pause) => None,
@@ -85,7 +91,16 @@ pub async fn run(
             watching.follow(last.files(), []);
             last.again()
         };
-        let Ok(now) = tokio::task::spawn_blocking(look).await else {
+        let late = async {
+            let problem = NoAnswer(path.clone()).to_string();
+            tracing::error!("plugin specs: {problem}");
+            let what = "the plugin specs cannot be looked at, the plugins of before still run";
+            trouble::show(plugins.registry(), what, &[problem]);
+            was_late = true;
+            asked = None;
+            while hurry.recv().await.is_some() {}
+        };
+        let Some(now) = slow_files::wait(look, late).await else {
             return;
         };
         // A caller that requests a look confirms that the file is complete.
@@ -96,11 +111,12 @@ pub async fn run(
         };
         before.clone_from(&now);
         // The file may be as it was, and a folder on the way to it is good now.
-        let again = asked.is_some() && trouble::is_shown(plugins.registry());
+        let again = (asked.is_some() || was_late) && trouble::is_shown(plugins.registry());
         if (now == applied && !again) || !settled {
             continue;
         }
         applied = now;
+        was_late = false;
         if let Some(stamps) = edit(&plugins, &path).await {
             applied.clone_from(&stamps);
             before = stamps;

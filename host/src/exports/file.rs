@@ -19,10 +19,12 @@ use crate::{
     component::{Component, Registry, own_faults},
     node::{
         file_watch::FileWatch,
-        local_file::{self, FileStamp},
+        local_file::FileStamp,
         port_holder::{self, PortHolder},
-        process, socket_owner,
-        trusted::Opener,
+        process,
+        slow_files::{self, NoAnswer},
+        socket_owner,
+        trusted::{self, Opener},
         users,
     },
 };
@@ -143,6 +145,8 @@ pub fn secrets_of_command() -> Arc<dyn SecretSource> {
 /// The file as it was at the start.
 pub(super) struct First {
     stamp: Option<FileStamp>,
+    /// It did not answer in time.
+    is_late: bool,
 }
 
 impl First {
@@ -154,9 +158,18 @@ impl First {
     ) -> Self {
         let Some(path) = file else {
             daemon.exports.apply(further.to_vec()).await;
-            return Self { stamp: None };
+            return Self {
+                stamp: None,
+                is_late: false,
+            };
         };
-        let stamp = look(&path).await;
+        let named = path.clone();
+        let looked = slow_files::in_time(&path, move || trusted::stamp(&named)).await;
+        let is_late = looked.is_err();
+        if let Err(late) = &looked {
+            show_late(&daemon.registry, late);
+        }
+        let stamp = looked.ok().flatten();
         match stamp {
             None => daemon.exports.apply(further.to_vec()).await,
             Some(_) => {
@@ -165,7 +178,7 @@ impl First {
                 }
             }
         }
-        Self { stamp }
+        Self { stamp, is_late }
     }
 }
 
@@ -187,25 +200,33 @@ pub(super) async fn follow(
     let watch = Arc::new(FileWatch::new());
     // The first look is due at once: the file was not watched since it was read.
     let mut pause = Duration::ZERO;
+    let mut was_late = first.is_late;
     loop {
         // Dropped at the end of the turn: that is the answer.
-        let asked = tokio::select! {
+        let mut asked = tokio::select! {
             Some(asked) = hurry.recv() => Some(asked),
             () = watch.changed() => None,
             () = tokio::time::sleep(pause) => None,
         };
-        let now = look_and_watch(&watch, &path).await;
+        let late = async {
+            show_late(&daemon.registry, &NoAnswer(path.clone()));
+            was_late = true;
+            asked = None;
+            while hurry.recv().await.is_some() {}
+        };
+        let now = look_and_watch(&watch, &path, late).await;
         let settled = now == before || asked.is_some();
         pause = match settled {
             true => watch.pause(),
             false => LOOK,
         };
         before = now;
-        let again = asked.is_some() && is_in_trouble(&daemon.registry);
+        let again = (asked.is_some() || was_late) && is_in_trouble(&daemon.registry);
         if (now == applied && !again) || !settled {
             continue;
         }
         applied = now;
+        was_late = false;
         if now.is_none() {
             tracing::info!("{} is gone: its exports end", path.display());
             daemon.exports.apply(further.clone()).await;
@@ -228,8 +249,8 @@ async fn apply(
     otherwise: &str,
 ) -> bool {
     let named = path.to_owned();
-    let read = tokio::task::spawn_blocking(move || read(&named, Opener::of_daemon())).await;
-    let read = read.unwrap_or_else(|error| Err(error.to_string()));
+    let read = slow_files::in_time(path, move || read(&named, Opener::of_daemon())).await;
+    let read = read.unwrap_or_else(|late| Err(late.to_string()));
     let configs = read.and_then(|configs| with_further(configs, further));
     match configs {
         Ok(configs) => {
@@ -274,23 +295,29 @@ fn flag_of(config: &ExportConfig) -> &'static str {
 }
 
 /// Looks at the file, which is watched from before the look on, so that no change falls between.
-async fn look_and_watch(watch: &Arc<FileWatch>, path: &Path) -> Option<FileStamp> {
+/// `late` runs while it does not answer.
+async fn look_and_watch(
+    watch: &Arc<FileWatch>,
+    path: &Path,
+    late: impl Future<Output = ()>,
+) -> Option<FileStamp> {
     let (watch, path) = (Arc::clone(watch), path.to_owned());
     let look = move || {
         watch.follow([path.as_path()], []);
-        local_file::stamp(&path)
+        trusted::stamp(&path)
     };
-    tokio::task::spawn_blocking(look).await.ok().flatten()
-}
-
-async fn look(path: &Path) -> Option<FileStamp> {
-    let path = path.to_owned();
-    let looked = tokio::task::spawn_blocking(move || local_file::stamp(&path));
-    looked.await.ok().flatten()
+    slow_files::wait(look, late).await.flatten()
 }
 
 fn is_in_trouble(registry: &Registry) -> bool {
     registry.get(TROUBLE).is_some_and(|c| !c.is_plugin())
+}
+
+/// Shows that the file does not answer.
+fn show_late(registry: &Registry, late: &NoAnswer) {
+    let problem = format!("the file of exports cannot be looked at: {late}");
+    tracing::error!("{problem}");
+    show_trouble(registry, Some(problem));
 }
 
 /// Shows an error in the file, or removes the component that did.

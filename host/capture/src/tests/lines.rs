@@ -51,6 +51,17 @@ fn a_message_of_several_lines_is_one() {
 }
 
 #[test]
+fn a_request_beyond_the_end_is_one_message_with_its_disk() {
+    let joined = "fio: attempt to access beyond end of device\\x0aloop0: rw=0, sector=1, nr_sectors = 2 limit=1";
+    for start in ["               ", "", "[ 1843.308145] "] {
+        let text = format!(
+            "[ 1843.308145] fio: attempt to access beyond end of device\n{start}loop0: rw=0, sector=1, nr_sectors = 2 limit=1\n[ 1843.308145] other: one\n"
+        );
+        assert_eq!(texts(&capture(&text)), [joined, "other: one"], "{text}");
+    }
+}
+
+#[test]
 fn the_drivers_other_messages_stay_apart() {
     let gpu = "[ 1843.308145] NVRM: The NVIDIA GPU 0000:b3:00.0";
     for (text, count) in [

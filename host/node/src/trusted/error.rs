@@ -21,6 +21,12 @@ pub enum TrustError {
     /// Somebody else could change it.
     #[error("{0}")]
     Refused(Box<Refusal>),
+    /// A script whose interpreter may run something else than it says.
+    #[error(
+        "{} is not run: its first line has `$`, `\\` or quotes, so what it runs cannot be checked; write it without",
+        .0.display()
+    )]
+    Expanded(PathBuf),
     /// Somebody else could have changed what is in gpud's own folder, and it cannot be moved out of the way.
     #[error(
         "other users could open or change {}, and it cannot be moved away: {source}; do so, or unmount it",
@@ -103,7 +109,10 @@ impl TrustError {
 
     /// Whether another user could change it, as opposed to an answer of the system.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::NotSetAside { .. })
+        matches!(
+            self,
+            Self::Refused(_) | Self::Expanded(_) | Self::NotSetAside { .. }
+        )
     }
 }
 

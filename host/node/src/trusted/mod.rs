@@ -56,7 +56,7 @@ pub use own::{ClosedEntries, FoundFolder, OwnFolder, close_entries};
 pub use project::{ProjectError, check_above_project, check_project};
 pub use set_aside::SetAside;
 
-use super::local_file;
+use super::local_file::{self, FileStamp};
 use rules::Rules;
 use walk::{Entry, Judged, WalkEnd, WalkGoal, walk};
 
@@ -207,6 +207,9 @@ impl Opener {
             if depth > script::MAX_DEPTH {
                 return Err(TrustError::io(path, Errno::LOOP.into()));
             }
+            if interpreter.is_expanded {
+                return Err(TrustError::Expanded(program));
+            }
             for name in &interpreter.looked_up {
                 pending.extend(self.find_for_env(name)?);
             }
@@ -284,6 +287,15 @@ impl Opener {
 /// [`TrustError`].
 pub fn read(path: &Path, max: usize) -> Result<Vec<u8>, TrustError> {
     Opener::of_daemon().read(path, max)
+}
+
+/// The stamp of a file that the daemon reads; `None` where there is none that could be looked at. One behind a file system
+/// of another user, which may never answer, is not looked at: it has a stamp that differs from all others.
+pub fn stamp(path: &Path) -> Option<FileStamp> {
+    match Opener::of_daemon().check_servers(path) {
+        Ok(()) => local_file::stamp(path),
+        Err(_) => Some(FileStamp::NOT_LOOKED_AT),
+    }
 }
 
 /// Checks a program as the daemon: see [`Opener::check_program`].

@@ -17,38 +17,41 @@ pub const MAX_DEPTH: usize = 5;
 pub struct Interpreter {
     /// The program.
     pub path: PathBuf,
-    /// The program that `env` looks up, if the interpreter is `env`.
+    /// What may be names of programs among its arguments: `env python3`.
     pub looked_up: Vec<PathBuf>,
-    /// What may be files and folders in options and variables of `env` (`-C /x`, `PATH=/x`), which decide what it finds,
-    /// or what the program loads. Other words are among them as names below `/`; hardly one of these is there.
+    /// What may be files and folders among its arguments: `env -S PATH=/x`, `awk -f/x`. Other words are among them as
+    /// names below `/`, the working folder of all that gpud runs; hardly one of these is there.
     pub named: Vec<PathBuf>,
+    /// Whether an argument can stand for another text, as `${HOME}`, quotes and escapes do for `env -S`.
+    pub is_expanded: bool,
 }
 
-/// Reads the interpreter from the first bytes of a program. `None` for one that is no script.
+/// Reads the interpreter from the first bytes of a program. `None` for one that is no script. What an interpreter does with
+/// its arguments is its own: each word is taken for all that it may be.
 pub fn interpreter(head: &[u8]) -> Option<Interpreter> {
     let line = head.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\0' | b'"' | b'\'');
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\0');
     let mut words = line.split(blank).filter(|word| !word.is_empty());
     let path = PathBuf::from(OsStr::from_bytes(words.next()?));
-    let is_env = path.file_name() == Some(OsStr::new("env"));
-    let words: Vec<&[u8]> = words.filter(|_| is_env).collect();
+    let words: Vec<&[u8]> = words.collect();
+    let is_expanded = |word: &&[u8]| word.iter().any(|byte| b"$\\\"'".contains(byte));
     Some(Interpreter {
-        looked_up: words.iter().copied().filter_map(name_for_env).collect(),
+        looked_up: words.iter().copied().filter_map(program_name).collect(),
         named: words.iter().copied().flat_map(paths_in).collect(),
+        is_expanded: words.iter().any(is_expanded),
         path,
     })
 }
 
-/// Returns what may be a path in an argument of env: `/x`, `-C/x`, `PATH=/x:y`. What is relative begins at `/`, the working
-/// folder of all that gpud runs.
+/// Returns what may be a path in an argument: `/x`, `-C/x`, `PATH=/x:y`.
 fn paths_in(word: &[u8]) -> impl Iterator<Item = PathBuf> {
     let parts = word.split(|byte| matches!(byte, b':' | b'='));
     parts.filter_map(|part| {
         let path = match part.strip_prefix(b"-") {
             None => part,
             Some(b"-chdir" | b"-split-string") => return None,
-            // `-C/x`, `-iCx` and `-S/x`.
+            // `-C/x`, `-iCx`, `-S/x` and `-f/x`.
             Some(option) => {
                 let value = option.iter().position(|byte| b"CS/".contains(byte))?;
                 let (_, value) = option.split_at_checked(value)?;
@@ -62,9 +65,9 @@ fn paths_in(word: &[u8]) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Returns what may be a program's name in an argument of env: no option and no variable. The value of an option is taken for
-/// a name as well; there is hardly a program of that name.
-fn name_for_env(word: &[u8]) -> Option<PathBuf> {
+/// Returns what may be a program's name in an argument: no option and no variable. The value of an option is taken for a
+/// name as well; there is hardly a program of that name.
+fn program_name(word: &[u8]) -> Option<PathBuf> {
     let word = match word.strip_prefix(b"-") {
         None => word,
         // `-Sperl` and `--split-string=perl`.
@@ -102,7 +105,7 @@ mod tests {
                 "/usr/bin/env",
                 &["B", "/opt/x/python"],
             ),
-            ("#!/usr/bin/env -S\"perl -w\"", "/usr/bin/env", &["perl"]),
+            ("#!/usr/bin/nice /opt/x/y", "/usr/bin/nice", &["/opt/x/y"]),
             ("#!/usr/bin/env -Sperl -w", "/usr/bin/env", &["perl"]),
             (
                 "#!/usr/bin/env --split-string=perl",
@@ -137,6 +140,15 @@ mod tests {
             let found = found.unwrap().named;
             let named: Vec<&Path> = named.iter().map(Path::new).collect();
             assert_eq!(found, named, "{arguments}");
+        }
+        for (line, expanded) in [
+            ("/usr/bin/env -S PATH=${HOME}x y", true),
+            ("/usr/bin/env -S \"perl -w\"", true),
+            (r"/usr/bin/env -S PATH=/a\_b y", true),
+            ("/bin/bash -eu", false),
+        ] {
+            let found = interpreter(format!("#!{line}\n").as_bytes()).unwrap();
+            assert_eq!(found.is_expanded, expanded, "{line}");
         }
         for other in [
             "",

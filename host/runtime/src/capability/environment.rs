@@ -110,12 +110,21 @@ pub fn check_name(name: &str) -> Result<(), String> {
             "env: `{name}` decides what a loader, a shell or an interpreter runs; no grant may list it"
         ));
     }
-    if let Some(word) = telling_word(name) {
-        return Err(format!(
-            "env: `{name}` may name what a program loads or runs (`{word}`); no grant may list it; list the value among the program's arguments"
-        ));
-    }
     Ok(())
+}
+
+/// Checks a name of a grant that lists programs. Programs, unlike scripts, do with a variable what their makers thought of.
+///
+/// # Errors
+/// Those of [`check_name`], and a name that says that programs find code or settings by it.
+pub fn check_name_for_programs(name: &str) -> Result<(), String> {
+    check_name(name)?;
+    match telling_word(name) {
+        None => Ok(()),
+        Some(word) => Err(format!(
+            "env: `{name}` may name what a program loads or runs (`{word}`); no grant of programs may list it; list the value among the program's arguments"
+        )),
+    }
 }
 
 /// Longest name, bytes.

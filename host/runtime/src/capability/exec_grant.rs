@@ -16,7 +16,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::environment::check_name;
+use super::environment::{check_name, check_name_for_programs};
 
 /// Most programs, most lists of arguments of one, and most variables.
 const MAX_ITEMS: usize = 256;
@@ -115,7 +115,11 @@ impl ExecGrant {
         if spelled.env.len() > MAX_ITEMS {
             return Err(format!("env: more than {MAX_ITEMS} names"));
         }
-        spelled.env.iter().try_for_each(|name| check_name(name))?;
+        let check = match programs {
+            Programs::Bash => check_name,
+            Programs::Listed(_) => check_name_for_programs,
+        };
+        spelled.env.iter().try_for_each(|name| check(name))?;
         Ok(Self {
             programs,
             env: spelled.env,

@@ -60,7 +60,7 @@ fn a_script_is_judged_with_its_interpreter() {
     program(&script).unwrap();
     shebang("/usr/bin/env sh".to_owned());
     program(&script).unwrap();
-    // Options and variables of env decide as well.
+    // Options and variables of env decide as well, and options of others.
     let open = place.file("open/interpreter");
     let folder = open.parent().unwrap().display().to_string();
     for arguments in [
@@ -74,6 +74,7 @@ fn a_script_is_judged_with_its_interpreter() {
         // The working folder is `/`.
         format!("-S PATH={} interpreter", &folder[1..]),
         format!("-S -iC{} ./interpreter", &folder[1..]),
+        format!("-S -C / {}/interpreter", &folder[1..]),
     ] {
         shebang(format!("/usr/bin/env {arguments}"));
         mode(Path::new(&folder), 0o755);
@@ -81,6 +82,16 @@ fn a_script_is_judged_with_its_interpreter() {
         mode(Path::new(&folder), 0o777);
         assert!(program(&script).unwrap_err().is_refusal(), "{arguments}");
     }
+    for line in ["/usr/bin/nice", "/bin/bash", "/usr/bin/awk -f"] {
+        shebang(format!("{line} {folder}/interpreter"));
+        mode(Path::new(&folder), 0o755);
+        program(&script).unwrap();
+        mode(Path::new(&folder), 0o777);
+        assert!(program(&script).unwrap_err().is_refusal(), "{line}");
+    }
+    shebang("/usr/bin/env -S PATH=${HOME}x sh".to_owned());
+    let message = program(&script).unwrap_err().to_string();
+    assert!(message.contains("cannot be checked"), "{message}");
     shebang("/usr/bin/env -S LOG=/dev/null MODE=1 sh".to_owned());
     program(&script).unwrap();
     // An interpreter that is a script itself.
