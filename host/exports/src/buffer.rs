@@ -88,6 +88,11 @@ impl Buffer {
         }
     }
 
+    /// Returns true while the disk is about to take over a queue that fills up.
+    pub fn is_moving(&self) -> bool {
+        self.spool.is_some() && !self.fails() && self.queue.is_half_full()
+    }
+
     /// Takes over the records that another buffer of the same export still has in memory.
     pub fn take_over(&self, old: &Self) {
         for record in old.queue.front(usize::MAX) {

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use tokio::{sync::watch, task::JoinHandle};
@@ -19,6 +20,10 @@ use crate::{
 
 /// Component of an export's own state; its name follows.
 pub const COMPONENT_PREFIX: &str = "export-";
+/// Between two looks at queues whose records go to the disk.
+const MOVING: Duration = Duration::from_millis(5);
+/// The longest wait for them.
+const LONGEST_MOVING: Duration = Duration::from_secs(2);
 
 /// Runs exports. Giving it records and snapshots never waits.
 #[derive(Debug)]
@@ -194,6 +199,23 @@ impl Exports {
                 running.buffer.push(Arc::clone(record));
             }
         }
+    }
+
+    /// Waits until there is room in the queues whose records go to the disk: a burst is faster than the disk. Returns false
+    /// if there was none in time.
+    pub async fn room(&self) -> bool {
+        let room = async {
+            while self.is_moving() {
+                tokio::time::sleep(MOVING).await;
+            }
+        };
+        tokio::time::timeout(LONGEST_MOVING, room).await.is_ok()
+    }
+
+    /// Whether the disk is about to take over a queue that fills up.
+    pub fn is_moving(&self) -> bool {
+        let running = self.running();
+        running.values().any(|running| running.buffer.is_moving())
     }
 
     /// Replaces the picture of the node's present state.

@@ -101,6 +101,12 @@ impl Queue {
         self.inner().records.len()
     }
 
+    /// Returns true from half of its bounds on.
+    pub fn is_half_full(&self) -> bool {
+        let inner = self.inner();
+        2 * inner.records.len() >= self.max_records || 2 * inner.bytes >= MAX_BYTES
+    }
+
     /// Waits until something was pushed since the last wait.
     pub async fn pushed(&self) {
         self.pushed.notified().await;

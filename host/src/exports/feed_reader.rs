@@ -17,6 +17,8 @@ struct FeedReader {
     node: NodeIdentity,
     healths: LastHealths,
     last: ChangeId,
+    /// A disk did not take what the queues hold; it is not waited for again before it does.
+    disk_is_slow: bool,
 }
 
 /// Feeds the exports for ever.
@@ -32,6 +34,7 @@ pub(super) async fn run(
         node,
         healths: loaded.unwrap_or_default(),
         last: feed.last,
+        disk_is_slow: false,
     };
     let mut snapshots = Snapshots::default();
     loop {
@@ -50,10 +53,10 @@ pub(super) async fn run(
         match change {
             None => {}
             Some(Ok(change)) => {
-                reader.take(&change);
-                feed = reader.take_more(feed);
+                reader.take(&change).await;
+                feed = reader.take_more(feed).await;
             }
-            Some(Err(RecvError::Lagged(_))) => feed = reader.catch_up(),
+            Some(Err(RecvError::Lagged(_))) => feed = reader.catch_up().await,
             // The daemon ends, and with it this task.
             Some(Err(RecvError::Closed)) => return std::future::pending().await,
         }
@@ -66,7 +69,7 @@ pub(super) async fn run(
 }
 
 impl FeedReader {
-    fn take(&mut self, change: &Change) {
+    async fn take(&mut self, change: &Change) {
         self.last = change.id;
         if self.daemon.exports.is_empty() {
             return;
@@ -74,26 +77,35 @@ impl FeedReader {
         let gpus = self.daemon.services.node.nvml.inventory();
         let record = records::record(change, &self.node, gpus.as_deref(), &mut self.healths);
         if let Some(record) = record {
-            self.daemon.exports.push(&Arc::new(record));
+            let exports = &self.daemon.exports;
+            exports.push(&Arc::new(record));
+            self.disk_is_slow = match self.disk_is_slow {
+                true => exports.is_moving(),
+                false => !exports.room().await,
+            };
         }
     }
 
     /// Takes the changes that are there without waiting.
-    fn take_more(&mut self, mut feed: Subscription) -> Subscription {
+    async fn take_more(&mut self, mut feed: Subscription) -> Subscription {
         loop {
             match feed.changes.try_recv() {
-                Ok(change) => self.take(&change),
-                Err(TryRecvError::Lagged(_)) => feed = self.catch_up(),
+                Ok(change) => self.take(&change).await,
+                Err(TryRecvError::Lagged(_)) => feed = self.catch_up().await,
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return feed,
             }
         }
     }
 
     /// Takes the changes for which this task was too slow.
-    fn catch_up(&mut self) -> Subscription {
+    async fn catch_up(&mut self) -> Subscription {
         let feed = self.daemon.services.feed.subscribe(Some(self.last));
         match &feed.missed {
-            Some(missed) => missed.iter().for_each(|change| self.take(change)),
+            Some(missed) => {
+                for change in missed {
+                    self.take(change).await;
+                }
+            }
             None => {
                 let count = feed.last.number.saturating_sub(self.last.number);
                 tracing::error!(

@@ -271,6 +271,25 @@ async fn an_engine_that_hangs_does_not_hold_up_the_stop() {
     assert!(began.elapsed() <= STOP_GRACE + Duration::from_millis(10));
 }
 
+/// A caller that pushes more than the queue holds waits for the disk.
+#[tokio::test]
+async fn a_burst_that_the_disk_can_take_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(100, Some(folder.path()));
+    let task = bench.start((0..1000).map(|_| answer(|| EngineAnswer::Fails)).collect());
+    for time in 0..1000 {
+        bench.push(time..time + 1);
+        while bench.worker.buffer.is_moving() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    while bench.worker.context.status.view().spooled < 1000 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(bench.worker.context.status.view().dropped, 0);
+    task.abort();
+}
+
 /// The process ends between send and acknowledgement: the same records come again.
 #[tokio::test]
 async fn a_spooled_record_that_was_not_acknowledged_comes_again_with_its_id() {
