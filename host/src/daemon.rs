@@ -25,7 +25,14 @@ use crate::{
     exports,
     machine_info::Collector,
     metrics,
-    node::{Node, kmsg::KernelLog, local_socket::BoundSocket, nvml, process, slow_files},
+    node::{
+        Node,
+        kmsg::KernelLog,
+        local_socket::BoundSocket,
+        nvml, process,
+        slow_files::{self, NoAnswer},
+        trusted,
+    },
     plugins::{Plugins, init},
     runtime::{Compiler, Runtime},
     server,
@@ -114,6 +121,9 @@ pub enum StartError {
     /// The certificate.
     #[error("{0}")]
     Tls(#[from] server::TlsError),
+    /// The file of the certificate, the key or the token.
+    #[error("{0}")]
+    NoAnswer(#[from] NoAnswer),
     /// The token.
     #[error("{0}")]
     Token(#[from] server::TokenError),
@@ -130,7 +140,7 @@ pub enum StartError {
 /// # Errors
 /// [`StartError`]; once it runs, nothing stops it but `shutdown`.
 pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), StartError> {
-    let own_files = own_files(&options).await;
+    let own_files = own_files(&options).await?;
     let node = Node::live_with(options.nvml.clone()).await?;
     let node = node.replacing(options.replacements.clone());
     let node = node.with_host_root(options.host_root.clone())?;
@@ -204,20 +214,35 @@ pub async fn run(options: Options, shutdown: CancellationToken) -> Result<(), St
 }
 
 /// Withholds secrets of exports from child processes, and returns the files that no check may read.
-async fn own_files(options: &Options) -> Vec<PathBuf> {
+///
+/// # Errors
+/// One of the files without which the daemon cannot serve does not answer.
+async fn own_files(options: &Options) -> Result<Vec<PathBuf>, NoAnswer> {
+    let certificate = options.tls_files.iter().flat_map(|(one, key)| [one, key]);
+    for needed in certificate.chain(&options.token_file) {
+        let file = needed.clone();
+        slow_files::in_time(needed, move || trusted::stamp(&file)).await?;
+    }
     let mut own_files = vec![options.data_dir.clone()];
     own_files.extend(options.token_file.clone());
     own_files.extend(options.tls_files.as_ref().map(|(_, key)| key.clone()));
     exports::withhold_secrets(&options.exports.further);
     let further = options.exports.further.clone();
     let named = tokio::task::spawn_blocking(move || exports::secret_files_of(&further));
-    own_files.extend(named.await.unwrap_or_default());
+    let mut secrets: Vec<PathBuf> = named.await.unwrap_or_default();
     if let Some(path) = options.exports.file.clone() {
         let file = path.clone();
         let named = slow_files::in_time(&path, move || exports::secret_files(&file));
-        own_files.extend(named.await.unwrap_or_default());
+        secrets.extend(named.await.unwrap_or_default());
     }
-    own_files
+    for secret in secrets {
+        let file = secret.clone();
+        match slow_files::in_time(&secret, move || trusted::stamp(&file)).await {
+            Ok(_) => own_files.push(secret),
+            Err(late) => tracing::error!("a secret of an export cannot be read: {late}"),
+        }
+    }
+    Ok(own_files)
 }
 
 /// Starts the exports, and has SIGHUP look at their file.

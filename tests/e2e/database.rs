@@ -510,8 +510,8 @@ fn a_disk_that_hangs_holds_up_no_check_and_loses_nothing() {
         let reason = state["reason"].as_str().unwrap_or_default();
         (reason.contains("does not answer") && state["health"] != "Healthy").then_some(())
     });
-    // It compares with what it has stored.
-    let state = check(&daemon, "cpu", PROMPT);
+    // It compares with what it has stored, and waits for that.
+    let state = check(&daemon, "cpu", BOUNDED);
     let reason = state["reason"].as_str().unwrap();
     assert!(reason.contains("cannot be judged"), "{state}");
     assert_eq!(state["health"], "Degraded", "{state}");

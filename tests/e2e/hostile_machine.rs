@@ -202,6 +202,17 @@ await '{place}/ready'
         let problem = format!("{place}/gone/{file}.yaml does not answer within 5 s");
         assert!(reason.contains(&problem), "{state}");
     }
+    drop(daemon);
+    // Without a token it cannot serve.
+    std::fs::remove_dir(folder.path().join("gone")).unwrap();
+    std::fs::remove_file(folder.path().join("ready")).unwrap();
+    let without_token = Start::new()
+        .inside(&script)
+        .arguments(&[&format!("--token-file={place}/gone/token")])
+        .spawn();
+    let (status, log) = without_token.wait();
+    assert!(!status.success(), "{log}");
+    assert!(log.contains("token does not answer within 5 s"), "{log}");
 }
 
 /// A daemon on a machine where these listen in place of Docker and containerd.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Stores the results of a call, all of them or none, after those that could not be stored earlier. While the database
-/// cannot be written, they wait for the component's next commit.
+/// cannot be written, or kernel messages of the component wait for it, they wait for the component's next commit.
 pub(super) async fn events_and_state(
     services: &Services,
     component: &str,
@@ -29,6 +29,13 @@ pub(super) async fn events_and_state(
         state_writes,
         cursor: None,
     };
+    if store.has_waiting(component) {
+        // A write would wait, too, and the verdict with it.
+        if found != Commit::default() {
+            services.unsaved.keep(component, found);
+        }
+        return Ok(());
+    }
     let stored = match save_unsaved(services, component).await {
         Ok(()) if found == Commit::default() => return Ok(()),
         Ok(()) => commit_and_log(services, store, component, found.clone())
@@ -164,6 +171,10 @@ pub(super) async fn changes(
         let Some(change) = state_change(kind, now) else {
             continue;
         };
+        if store.has_waiting(component) {
+            services.unsaved.keep_change(component, change);
+            continue;
+        }
         match store.record_state(component, change.clone()).await {
             Err(error) if error.is_outage() => services.unsaved.keep_change(component, change),
             Err(error) => {

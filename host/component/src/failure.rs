@@ -69,6 +69,20 @@ pub(super) fn state(
     }
 }
 
+/// Returns what is known of a component whose check gave no report: where the daemon's own database is to blame, what was
+/// broken before is still broken.
+pub(super) fn states(
+    failed: HealthState,
+    error: &CallError,
+    before: Vec<HealthState>,
+) -> Vec<HealthState> {
+    let was_broken = before.iter().any(|state| state.health == Health::Unhealthy);
+    match (error, &failed.error) {
+        (CallError::Database(_), Some(problem)) if was_broken => unknown(before, problem),
+        _ => vec![failed],
+    }
+}
+
 /// Adds this error to each state that has none of its own.
 pub(super) fn with_error(mut states: Vec<HealthState>, problem: &str) -> Vec<HealthState> {
     for state in &mut states {

@@ -115,6 +115,11 @@ impl Latches {
         let Some(store) = store else { return };
         let mut wanted = self.lock_unsaved().remove(component).unwrap_or_default();
         wanted.extend(keys);
+        if !wanted.is_empty() && store.has_waiting(component) {
+            // A write would wait as the component's kernel messages do, and the verdict with it.
+            self.lock_unsaved().insert(component.to_owned(), wanted);
+            return;
+        }
         let mut left = BTreeSet::new();
         for key in wanted {
             let held = {

@@ -325,10 +325,8 @@ impl Component {
                     let blame = error.blame().as_str();
                     tracing::warn!(component = self.name, blame, "check failed: {error}");
                 }
-                (
-                    true,
-                    vec![failure::state(&self.name, now, &error, retry.as_ref())],
-                )
+                let failed = failure::state(&self.name, now, &error, retry.as_ref());
+                (true, failure::states(failed, &error, self.states(now)))
             }
         }
     }

@@ -4,6 +4,8 @@
 use std::{
     future::{Future, pending},
     path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
     time::Duration,
 };
 
@@ -33,6 +35,23 @@ pub async fn in_time<T: Send + 'static>(
     done.ok().flatten().ok_or_else(|| NoAnswer(path.to_owned()))
 }
 
+/// The same outside of tokio: blocks this thread.
+///
+/// # Errors
+/// [`NoAnswer`]; also if there is no thread for the work, or it panicked.
+pub fn in_time_blocking<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NoAnswer> {
+    let (sender, answer) = mpsc::channel();
+    let no_answer = || NoAnswer(path.to_owned());
+    thread::Builder::new()
+        .name("gpud-file".to_owned())
+        .spawn(move || sender.send(work()))
+        .map_err(|_| no_answer())?;
+    answer.recv_timeout(LONGEST).map_err(|_| no_answer())
+}
+
 /// Does work with a file, however long it takes. `late` runs from [`LONGEST`] on, until the work is done. `None` if the
 /// work panicked.
 pub async fn wait<T: Send + 'static>(
@@ -55,14 +74,14 @@ pub async fn wait<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn a_file_that_does_not_answer_is_given_up_or_reported() {
         let path = Path::new("/x");
         assert_eq!(in_time(path, || 5).await, Ok(5));
+        assert_eq!(in_time_blocking(path, || 5), Ok(5));
+        assert!(in_time_blocking(path, || panic!("of the test")).is_err());
         assert_eq!(wait(|| 5, pending()).await, Some(5));
         let (answer, held) = mpsc::channel::<()>();
         let hangs = move || {

@@ -18,6 +18,8 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
+use crate::node::slow_files;
+
 use self::{
     rotating_file::RotatingFile,
     writer::{Sink, Writer},
@@ -162,7 +164,12 @@ impl std::fmt::Debug for Reopener {
 pub fn init(options: &LogOptions) -> Result<LogGuard, LogError> {
     let writer = match &options.file {
         Some(path) => {
-            let file = RotatingFile::open(path).map_err(|source| LogError::File {
+            let named = path.clone();
+            let opened = slow_files::in_time_blocking(path, move || RotatingFile::open(&named));
+            let opened = opened
+                .map_err(|late| io::Error::new(io::ErrorKind::TimedOut, late))
+                .flatten();
+            let file = opened.map_err(|source| LogError::File {
                 path: path.clone(),
                 source,
             })?;

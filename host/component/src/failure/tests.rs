@@ -1,4 +1,5 @@
 use super::*;
+use crate::store::StoreError;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -52,6 +53,26 @@ fn states_blame_the_right_one() {
         "the checker itself failed: it trapped: out of bounds (3 failures in a row, next try in 240 s)"
     );
     assert!(trapped.suggested_actions.is_none());
+}
+
+#[test]
+fn what_was_broken_stays_so_while_the_database_does_not_answer() {
+    let of = |health| HealthState {
+        health,
+        ..HealthState::default()
+    };
+    let healths = |error: &CallError, before: &[Health]| -> Vec<Health> {
+        let before = before.iter().cloned().map(of).collect();
+        let shown = states(state("a", 5, error, None), error, before);
+        shown.into_iter().map(|state| state.health).collect()
+    };
+    let database = CallError::Database(StoreError::Hangs);
+    let mixed = [Health::Unhealthy, Health::Healthy];
+    let unknown = [Health::Unhealthy, Health::Degraded];
+    assert_eq!(healths(&database, &mixed), unknown);
+    assert_eq!(healths(&database, &[Health::Healthy]), [Health::Degraded]);
+    let denied = CallError::Source(SourceError::Denied("/proc/x".into()));
+    assert_eq!(healths(&denied, &mixed), [Health::Degraded]);
 }
 
 #[test]

@@ -224,6 +224,10 @@ async fn a_component_judges_by_what_waits_behind_the_lock_of_another_process() {
     while !store.has_waiting("c") {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    // What a check finds in the meantime does not wait for its turn to write: the verdict would, too.
+    let found = vec![event(6, "check")];
+    let stored = commit::events_and_state(&services, "c", found, Default::default()).await;
+    assert_eq!(stored, Ok(()));
     // The first try has not failed yet.
     assert_eq!(store.outage(), None);
     assert_eq!(texts(&services, "c").await, ["first"]);
@@ -235,5 +239,6 @@ async fn a_component_judges_by_what_waits_behind_the_lock_of_another_process() {
     store.meta_set("k", "v").await.unwrap();
     assert_eq!(waiting.await.unwrap(), Ok(Some(vec![Inserted::New])));
     assert!(!store.has_waiting("c"));
-    assert_eq!(texts(&services, "c").await, ["first"]);
+    commit::save_unsaved(&services, "c").await.unwrap();
+    assert_eq!(texts(&services, "c").await, ["first", "check"]);
 }

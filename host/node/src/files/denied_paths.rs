@@ -31,6 +31,7 @@ use std::{
 };
 
 use super::{file_identity::FileIdentity, names};
+use crate::trusted::Opener;
 
 /// The part of a path that a caller wants to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,10 +155,12 @@ impl DeniedPaths {
         }
     }
 
-    /// Adds further files and folders, by their names and by their real paths.
+    /// Adds further files and folders, by their names and by their real paths. One that another user serves (FUSE) is none
+    /// of gpud's: it is refused wherever it is opened, and not asked here.
     #[must_use]
     pub fn with(mut self, own_files: &[PathBuf]) -> Self {
-        for file in own_files {
+        let is_asked = |file: &&PathBuf| Opener::of_daemon().check_servers(file).is_ok();
+        for file in own_files.iter().filter(is_asked) {
             let absolute = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             let real = std::fs::canonicalize(file).unwrap_or_else(|_| absolute.clone());
             for path in [absolute, real] {

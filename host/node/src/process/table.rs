@@ -11,7 +11,7 @@ pub struct Process {
     pub parent: i32,
     /// When it was started, in clock ticks since the boot.
     pub start: u64,
-    /// It has ended and nobody has asked for its exit status.
+    /// It has ended and nobody has asked for its exit status. Not one whose first thread alone has ended.
     pub is_zombie: bool,
     /// It is in gpud's own process group, in which gpud puts no run. One of a plugin cannot join it from its session.
     pub is_in_own_group: bool,
@@ -69,11 +69,20 @@ pub fn descendants(of: i32) -> Vec<Process> {
 
 /// The number in a variable of the environment that a process was started with.
 pub fn marked_with(pid: i32, variable: &str) -> Option<u64> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = environment(pid)?;
     let mut variables = environment.split(|byte| *byte == 0);
     variables.find_map(|one| {
         let (name, value) = std::str::from_utf8(one).ok()?.split_once('=')?;
         (name == variable).then(|| value.parse().ok()).flatten()
+    })
+}
+
+/// The environment that a process was started with. A first thread that has ended has none.
+fn environment(pid: i32) -> Option<Vec<u8>> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    threads.flatten().find_map(|thread| {
+        let environment = fs::read(thread.path().join("environ")).ok()?;
+        (!environment.is_empty()).then_some(environment)
     })
 }
 
@@ -113,12 +122,14 @@ fn parse(text: &str, own_group: i32) -> Option<Process> {
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
+    // Field 20.
+    let threads: u64 = fields.nth(15)?.parse().ok()?;
     Some(Process {
         pid,
         parent,
         // Field 22.
-        start: fields.nth(17)?.parse().ok()?,
-        is_zombie: state == "Z",
+        start: fields.nth(1)?.parse().ok()?,
+        is_zombie: state == "Z" && threads <= 1,
         is_in_own_group: group(text)? == own_group,
     })
 }
@@ -141,6 +152,11 @@ mod tests {
         };
         assert_eq!(parse(line, 42), Some(process));
         assert!(!parse(line, 41).unwrap().is_in_own_group);
+        for (state, threads, is_zombie) in [("Z", 1, true), ("Z", 2, false), ("S", 1, false)] {
+            let line =
+                format!("42 (a) {state} 7 42 42 0 -1 0 1 2 3 4 5 6 7 8 20 0 {threads} 0 9 9");
+            assert_eq!(parse(&line, 42).unwrap().is_zombie, is_zombie, "{line}");
+        }
         for broken in ["", "42", "42 (x", "42 (x) S 7 42", "x (y) S 1 1 1"] {
             assert_eq!(parse(broken, 1), None, "{broken:?}");
         }

@@ -21,10 +21,13 @@ fn argv(words: &[&str]) -> Command {
     Command::new(Program::Argv(words), LONG)
 }
 
-/// Whether a process is there and not a zombie.
+/// Whether a process is there, and a thread of it is no zombie.
 fn is_alive(pid: &str) -> bool {
-    fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+    let threads = fs::read_dir(format!("/proc/{}/task", pid.trim()));
+    threads.into_iter().flatten().flatten().any(|thread| {
+        fs::read_to_string(thread.path().join("stat"))
+            .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+    })
 }
 
 fn wait_until_gone(pid: &str) {

@@ -23,7 +23,7 @@ pub enum TrustError {
     Refused(Box<Refusal>),
     /// A script whose interpreter may run something else than it says.
     #[error(
-        "{} is not run: its first line has `$`, `\\` or quotes, so what it runs cannot be checked; write it without",
+        "{} is not run: its first line has quotes or other marks that a shell or `env -S` expands, so what it runs cannot be checked; write it without",
         .0.display()
     )]
     Expanded(PathBuf),

@@ -60,13 +60,16 @@ const REFUSED_BEGINNINGS: &[&str] = &[
 /// Words in names of variables by which programs load libraries or start other programs: `XTABLES_LIBDIR`, `LIBSMB_PROG`,
 /// `LIBVIRT_DRIVER_DIR`. No list of these names is complete.
 const CODE_WORDS: &[&str] = &[
+    "ARGS",
     "CMD",
     "COMMAND",
     "DRIVER",
     "DRIVERS",
+    "EDITOR",
     "ENG",
     "ENGINE",
     "ENGINES",
+    "EPILOG",
     "EXEC",
     "HOOK",
     "HOOKS",
@@ -79,18 +82,23 @@ const CODE_WORDS: &[&str] = &[
     "LOADER",
     "MODULE",
     "MODULES",
+    "PAGER",
     "PLUGIN",
     "PLUGINS",
     "PRELOAD",
     "PROG",
     "PROGRAM",
+    "PROLOG",
+    "RSH",
+    "SSH",
 ];
 
-/// Last words of names of variables that hold folders, options and settings of programs: `LVM_SYSTEM_DIR`, `KRB5_CONFIG`,
-/// `SSL_CERT_FILE`.
-const PLACE_WORDS: &[&str] = &[
-    "CFG", "CONF", "CONFIG", "DIR", "DIRS", "FILE", "FLAGS", "HOME", "INIT", "OPTIONS", "OPTS",
-    "PATH", "PATHS", "RC", "ROOT",
+/// Ends of names of variables that hold programs, folders, options and settings of programs: `NMAPDIR`, `KRB5_CONFIG`,
+/// `SSL_CERT_FILE`, `ZIPOPT`.
+const ENDS: &[&str] = &[
+    "ARGS", "CFG", "COMMAND", "CONF", "CONFIG", "DIR", "DIRS", "EDIT", "EDITOR", "FILE", "FLAGS",
+    "HOME", "INI", "INIT", "LIB", "OPT", "OPTIONS", "OPTS", "PAGER", "PATH", "PATHS", "PROG", "RC",
+    "ROOT", "RSH",
 ];
 
 /// Checks a name of a grant's `env`.
@@ -119,10 +127,10 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// Those of [`check_name`], and a name that says that programs find code or settings by it.
 pub fn check_name_for_programs(name: &str) -> Result<(), String> {
     check_name(name)?;
-    match telling_word(name) {
+    match telling_part(name) {
         None => Ok(()),
-        Some(word) => Err(format!(
-            "env: `{name}` may name what a program loads or runs (`{word}`); no grant of programs may list it; list the value among the program's arguments"
+        Some(part) => Err(format!(
+            "env: `{name}` may name what a program loads or runs (`{part}`); no grant of programs may list it; list the value among the program's arguments"
         )),
     }
 }
@@ -139,15 +147,13 @@ pub fn is_refused(name: &str) -> bool {
             .any(|beginning| name.starts_with(beginning))
 }
 
-/// The word of a name that says that programs find code or settings by this variable.
-fn telling_word(name: &str) -> Option<String> {
-    let words = name.to_ascii_uppercase();
-    let mut words = words.split('_').filter(|word| !word.is_empty());
-    let last = words.clone().next_back();
-    words
-        .find(|word| CODE_WORDS.contains(word))
-        .or_else(|| last.filter(|word| PLACE_WORDS.contains(word)))
-        .map(str::to_owned)
+/// The part of a name that says that programs find code or settings by this variable.
+fn telling_part(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_uppercase();
+    let word = |part: &&&str| name.split('_').any(|word| word == **part);
+    let end = |part: &&&str| name.ends_with(**part);
+    let code = CODE_WORDS.iter().find(word);
+    code.or_else(|| ENDS.iter().find(end)).copied()
 }
 
 #[cfg(test)]

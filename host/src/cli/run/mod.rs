@@ -9,6 +9,7 @@ mod run_as;
 use std::{
     env,
     io::{self, IsTerminal as _},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -40,7 +41,7 @@ use crate::{
     daemon::{self, Options, Selection},
     exports,
     logging::LogOptions,
-    node::{local_socket::BoundSocket, process, root_helper, temporary},
+    node::{local_socket::BoundSocket, process, root_helper, slow_files, temporary},
     runtime::Compiler,
     service::{Service, signals},
     store::{Location, STATE_FILE, StoreOptions},
@@ -128,7 +129,7 @@ fn daemon_options(
     ];
     let nvml = options.checks.nvml();
     let host_root = options.checks.host_root.clone();
-    let (site, site_problem) = match SiteConfigs::load(options.checks.site_file.as_deref()) {
+    let (site, site_problem) = match load_site(options.checks.site_file.clone()) {
         Ok(site) => (site, None),
         Err(problem) => (SiteConfigs::default(), Some(problem)),
     };
@@ -179,6 +180,12 @@ fn daemon_options(
         service,
         announce: announce_page,
     })
+}
+
+fn load_site(file: Option<PathBuf>) -> Result<SiteConfigs, String> {
+    let path = file.clone().unwrap_or_default();
+    slow_files::in_time_blocking(&path, move || SiteConfigs::load(file.as_deref()))
+        .unwrap_or_else(|late| Err(late.to_string()))
 }
 
 /// The export of `--webhook-url`, signed if `GPUD_WEBHOOK_SECRET` is set.

@@ -92,17 +92,39 @@ async fn dropping_the_future_kills_and_reaps_the_group() {
     }
 }
 
-/// A script of a plugin that has two processes leave its group, writes their numbers and then does `end`.
+/// A program that leaves its group, and whose first thread ends while another writes its number and goes on.
+const WITHOUT_FIRST_THREAD: &str = r#"
+import ctypes, os, sys, threading, time
+
+def go_on():
+    while open("/proc/self/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+        time.sleep(0.01)
+    with open(sys.argv[1], "w") as file:
+        file.write(f"{os.getpid()}\n")
+    time.sleep(1000)
+
+os.setsid()
+threading.Thread(target=go_on).start()
+exit_of_one_thread = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
+ctypes.CDLL(None).syscall(exit_of_one_thread, 0)
+"#;
+
+/// The files with the numbers of what [`leaver`] has leave.
+const NAMES: [&str; 4] = ["one", "two", "three", "four"];
+
+/// A script of a plugin that has four processes leave its group, writes their numbers and then does `end`.
 fn leaver(folder: &Path, end: &str) -> Command {
+    fs::write(folder.join("program.py"), WITHOUT_FIRST_THREAD).unwrap();
     let folder = folder.display();
     let leave = |file: &str| {
         format!("setsid bash -c 'echo $$ > {folder}/{file}; exec sleep 1000' >/dev/null 2>&1")
     };
     let script = format!(
-        "{} & ({} &)\nset -m; sleep 1000 & echo $! > {folder}/three\n\
-         for f in one two three; do while [ ! -s {folder}/$f ]; do sleep 0.01; done; done\n{end}",
+        "{} & ({} &)\n(python3 {folder}/program.py {folder}/four >/dev/null 2>&1 &)\nset -m; sleep 1000 & echo $! > {folder}/three\n\
+         for f in {}; do while [ ! -s {folder}/$f ]; do sleep 0.01; done; done\n{end}",
         leave("one"),
         leave("two"),
+        NAMES.join(" "),
     );
     Command {
         contained: true,
@@ -113,7 +135,7 @@ fn leaver(folder: &Path, end: &str) -> Command {
 /// Waits until what left its group is gone. Other tests' runs may have begun it as well, for all that is known, so it
 /// can take until theirs are over.
 async fn wait_until_swept(folder: &Path) {
-    for file in ["one", "two", "three"] {
+    for file in NAMES {
         let pid = pid_in(&folder.join(file)).await;
         while is_alive(&pid) {
             child::run(argv(&["true"]), None).await.unwrap();
@@ -135,7 +157,7 @@ async fn what_leaves_the_group_ends_at_the_deadline_and_when_nobody_waits() {
     let folder = tempfile::tempdir().unwrap();
     let mut late = leaver(folder.path(), "sleep 1000");
     late.deadline = Duration::from_millis(500);
-    while !folder.path().join("three").exists() {
+    while NAMES.iter().any(|file| !folder.path().join(file).exists()) {
         late.deadline *= 2;
         let answer = child::run(late.clone(), None).await;
         assert!(matches!(answer, Err(SourceError::TimedOut { .. })));
@@ -144,7 +166,7 @@ async fn what_leaves_the_group_ends_at_the_deadline_and_when_nobody_waits() {
 
     let folder = tempfile::tempdir().unwrap();
     let task = tokio::spawn(child::run(leaver(folder.path(), "sleep 1000"), None));
-    for file in ["one", "two", "three"] {
+    for file in NAMES {
         pid_in(&folder.path().join(file)).await;
     }
     task.abort();
@@ -171,7 +193,7 @@ async fn a_cgroup_ends_whole_where_there_is_one() {
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
     let own = format!("gpud-runs/{}-", std::process::id());
     assert!(text.contains(&own), "{text}");
-    for file in ["one", "two", "three"] {
+    for file in NAMES {
         wait_until_gone(&pid_in(&folder.path().join(file)).await);
     }
 }

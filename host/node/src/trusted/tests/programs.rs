@@ -75,6 +75,8 @@ fn a_script_is_judged_with_its_interpreter() {
         format!("-S PATH={} interpreter", &folder[1..]),
         format!("-S -iC{} ./interpreter", &folder[1..]),
         format!("-S -C / {}/interpreter", &folder[1..]),
+        format!("-S -C {} open/interpreter", place.path("").display()),
+        format!("-S bash -e{}/interpreter", &folder[1..]),
     ] {
         shebang(format!("/usr/bin/env {arguments}"));
         mode(Path::new(&folder), 0o755);

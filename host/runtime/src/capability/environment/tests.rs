@@ -64,6 +64,13 @@ fn names_of_loaders_shells_and_interpreters_are_refused() {
         "KRB5_CONFIG",
         "SSL_CERT_FILE",
         "acme_conf",
+        "NMAPDIR",
+        "ZIPOPT",
+        "PERF_PAGER",
+        "EXINIT",
+        "SLURM_TASK_PROLOG",
+        "PDSH_SSH_ARGS",
+        "ODBCINSTINI",
     ] {
         assert_eq!(check_name(name), Ok(()), "scripts: {name}");
         let problem = check_name_for_programs(name).unwrap_err();
