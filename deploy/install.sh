@@ -6,9 +6,12 @@ set -eu
 # or where files are put. A special built-in command (`unset`, `trap`, `exit`) comes before a function of that name, so it is
 # the shell's own. In bash this holds for as long as POSIXLY_CORRECT is set, which bash itself does where it is called sh.
 for name in [ cat cd chmod command cp curl cut dd dirname export getconf grep id ldd minisign mkdir mktemp mv printf read rm sed \
-    sha256sum sort systemctl tail tar test tr umask uname wget; do
+    sha256sum shopt sort systemctl tail tar test tr umask uname wget; do
     unset -f "$name" 2>/dev/null || :
 done
+# SHELLOPTS and BASHOPTS of that environment choose options of a shell that is bash, such as how it reads names of files.
+set +afvxC
+shopt -u failglob nocaseglob nocasematch nullglob 2>/dev/null || :
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin
 HOME=/
 LC_ALL=C

@@ -144,7 +144,8 @@ for name in $(compgen -b | grep -vx echo) cat chmod cp curl cut dirname getconf 
 done
 release "$work/functions" 0.10.5
 install_with_functions() {
-    env "${functions[@]}" "$work/shell/sh" "$script" --root "$root" --from "$work/functions" >"$work/output" 2>&1 ||
+    env SHELLOPTS=allexport:noclobber:noglob:verbose BASHOPTS=failglob:nocasematch "${functions[@]}" \
+        "$work/shell/sh" "$script" --root "$root" --from "$work/functions" >"$work/output" 2>&1 ||
         { cat "$work/output" >&2; return 1; }
 }
 check install_with_functions
