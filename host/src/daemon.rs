@@ -311,6 +311,7 @@ async fn stop(parts: &Parts, kernel_log: Option<Arc<KernelLog>>, store: &Store) 
     if ended.is_err() {
         tracing::warn!("checks that did not stop in time are ended");
     }
+    process::end_all().await;
     parts.services.save_unsaved().await;
     if let Err(error) = store.checkpoint_and_close().await {
         tracing::warn!("the database was not closed in good order: {error}");

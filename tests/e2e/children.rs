@@ -45,22 +45,48 @@ fn pid_in(file: &Path) -> u32 {
     })
 }
 
-/// A script that fails, and leaves two processes that have left its group: one by a session of its own, one by that and
-/// by a parent that is gone.
-fn leaver(folder: &Path) -> String {
+/// A script that leaves two processes that have left its group, one by a session of its own, one by that and by a parent
+/// that is gone, and then does `end`.
+fn leaver(folder: &Path, end: &str) -> String {
     let folder = folder.display();
     let leave = |file: &str| format!("setsid bash -c 'echo $$ > {folder}/{file}; exec sleep 1000'");
     format!(
-        "{} &\n({} &)\nwhile [ ! -s {folder}/one ] || [ ! -s {folder}/two ]; do sleep 0.01; done\nexit 1",
+        "{} &\n({} &)\nwhile [ ! -s {folder}/one ] || [ ! -s {folder}/two ]; do sleep 0.01; done\n{end}",
         leave("one"),
         leave("two"),
     )
 }
 
 #[test]
+fn what_leaves_its_script_ends_with_the_daemon() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = leaver(folder.path(), "sleep 1000");
+    let spec = Spec::new(&plugin("leaver", "component", &script));
+    let path = spec.path();
+    let daemon = Start::new()
+        .arguments(&["--components=none", "--plugin-specs-file"])
+        .arguments(&[path.to_str().unwrap()])
+        .spawn();
+    let left = ["one", "two"].map(|file| pid_in(&folder.path().join(file)));
+    daemon.signal("-TERM");
+    let (status, log) = daemon.wait();
+    assert!(status.success(), "{log}");
+    for pid in left {
+        eventually("a process that left its script is gone", || {
+            let is_there = |one: &Process| one.pid == pid && one.name == "sleep";
+            (!processes().iter().any(is_there)).then_some(())
+        });
+    }
+}
+
+#[test]
 fn what_leaves_its_script_ends_with_it() {
     let folder = tempfile::tempdir().unwrap();
-    let spec = Spec::new(&plugin("leaver", "component", &leaver(folder.path())));
+    let spec = Spec::new(&plugin(
+        "leaver",
+        "component",
+        &leaver(folder.path(), "exit 1"),
+    ));
     let path = spec.path();
     let daemon = Start::new()
         .arguments(&["--components=none", "--plugin-specs-file"])
@@ -143,7 +169,10 @@ fn as_process_1_without_cgroups_nothing_is_left_either() {
     }
     let folder = tempfile::tempdir().unwrap();
     // It leaves children in its group as well: they become process 1's, and zombies if that does not reap.
-    let script = format!("sleep 1000 &\nsleep 1000 &\n{}", leaver(folder.path()));
+    let script = format!(
+        "sleep 1000 &\nsleep 1000 &\n{}",
+        leaver(folder.path(), "exit 1")
+    );
     let spec = Spec::new(&plugin("leaver", "component", &script));
     let path = spec.path();
     let daemon = Start::new()

@@ -196,6 +196,11 @@ pub async fn look_after_orphans(stop: CancellationToken) {
     }
 }
 
+/// Ends every process that a run began, of runs under way, too, for a process that is about to end.
+pub async fn end_all() {
+    let _ = tokio::task::spawn_blocking(runs::end_all).await;
+}
+
 /// The daemon's `PATH`, or the usual one. For root, only folders into which no other user can put a program.
 pub(crate) fn search_path() -> OsString {
     let path = env::var_os("PATH").unwrap_or_else(|| PATH.into());

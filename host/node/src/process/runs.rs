@@ -9,6 +9,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError},
+    time::Duration,
 };
 
 use rustix::{
@@ -23,6 +24,12 @@ use super::table::{self, Process};
 
 /// The variable that carries a run's number where gpud is process 1.
 pub const MARK: &str = "GPUD_RUN";
+
+/// How often orphans are looked for when this process ends, and the pause in between.
+const LAST_SWEEPS: u32 = 100;
+const BETWEEN_LAST_SWEEPS: Duration = Duration::from_millis(10);
+/// After how many in a row that found nothing it is done.
+const SWEEPS_WITHOUT: u32 = 3;
 
 static RUNS: Mutex<Runs> = Mutex::new(Runs {
     last: 0,
@@ -129,6 +136,28 @@ impl Drop for Run {
 pub fn kill_descendants(leader: Pid) {
     for process in table::descendants(leader.as_raw_pid()) {
         kill(process);
+    }
+}
+
+/// Ends all that any run began: this process is about to end. Blocks, for a second at most.
+pub fn end_all() {
+    // Another sweep may be under way, and then this one finds nothing.
+    let mut without = 0;
+    for _ in 0..LAST_SWEEPS {
+        {
+            let mut runs = lock();
+            runs.active.clear();
+            runs.leaders.clear();
+        }
+        // Children of one that was killed are this process's now.
+        without = match sweep() {
+            0 => without + 1,
+            _ => 0,
+        };
+        if without == SWEEPS_WITHOUT {
+            return;
+        }
+        std::thread::sleep(BETWEEN_LAST_SWEEPS);
     }
 }
 

@@ -72,7 +72,11 @@ pub enum HelperError {
 pub async fn serve(allowed: AllowedRequests) -> Result<(), HelperError> {
     let channel = io::stdin().as_fd().try_clone_to_owned()?;
     match is_unix(&channel, SocketType::SEQPACKET) {
-        true => serve_at(channel, allowed).await,
+        true => {
+            let served = serve_at(channel, allowed).await;
+            process::end_all().await;
+            served
+        }
         false => Err(HelperError::NotStarted),
     }
 }
