@@ -16,7 +16,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
 /// Commits, trying for as long as the database cannot be written. `None`: `ended` came first, and nothing was stored.
-/// While events wait for longer than a second, the component reads them as if they were stored; `changed` is called when that begins and ends.
+/// Events that wait for longer than `SHOWN_AFTER` are read by the component as if they were stored; `changed` is called
+/// when that begins and ends.
 ///
 /// # Errors
 /// Failures that another try does not resolve.

@@ -27,7 +27,7 @@ const ALWAYS_CHECK_BELOW: u64 = 64 * 1024 * 1024;
 const CHECK_LIMIT: Duration = Duration::from_secs(5);
 /// How long SQLite waits for a lock that another process holds.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long it waits once that was not enough: callers wait one after the other, and try again.
+/// How long SQLite waits for it once `BUSY_TIMEOUT` was not enough: callers wait one after the other, and try again.
 pub(super) const LOCKED_TIMEOUT: Duration = Duration::from_millis(100);
 /// Most bytes of a store in memory.
 const MEMORY_LIMIT: u64 = 64 * 1024 * 1024;
